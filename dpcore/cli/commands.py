@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from dpcore.cli.terminal.printing import print_lines
+from dpcore.cli.terminal.streams import hush
 from dpcore.errors import visible
 from dpcore.privacy.first_party import is_ours
 from dpcore.registry.catalogue import Entry, Registry, core_registry, load_registry
@@ -113,6 +114,7 @@ def _stated(function: Callable[..., None]) -> Callable[..., None]:
     stated = {name: _annotation(hints[name]) for name in signature.parameters}
 
     def run(**values: Any) -> None:
+        hush(bool(values.get("quiet")))
         function(**values)
 
     run.__name__, run.__doc__, run.__annotations__ = function.__name__, function.__doc__, stated

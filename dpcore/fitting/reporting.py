@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import TargetNotMetError, UnsupportedEventError
-from dpcore.fitting.details import bounded, plain
+from dpcore.model.details import bounded, plain
 from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.privacy.statement import OF_DPCORE, PrivacyStatement, foreign_parts
 from dpcore.privacy.units import Units

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.data.schema.features.scaling import describe_scaling
-from dpcore.fitting.details import plain
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.steps.weights import told_loss
+from dpcore.model.details import plain
 from dpcore.model.model import Model
 from dpcore.privacy.statement import WHERE_GIVEN
-from dpcore.privacy.versions import running_versions
 from dpcore.registry.tables.losses import LossFacts
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.run_state import RunState
-    from dpcore.privacy.statement import PrivacyStatement
     from dpcore.protocols.problem import Solution
 
 __all__ = ["Training", "finish", "make_model"]
@@ -150,7 +148,7 @@ def make_model(
         sections={} if known is None else known.sections,
         status=str(solution.status),
         details=plain(solution.details),
-        versions=running_versions(plan.entry.distribution),
+        versions=Model.running_versions(plan.entry.distribution),
     )
 
 

@@ -148,7 +148,7 @@ class Solution:
     w : float64 array of the problem's ``w_shape``.
     status : a sentence that says how the run ended.
     details : plain figures for the report (steps taken, released counts): what
-        ``dpcore.fitting.details.fault_of_details`` allows, or a note in their place.
+        ``dpcore.model.details.fault_of_details`` allows, or a note in their place.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from scipy import sparse
 from dpcore import Schema, load_model
 from dpcore.data.arrays import features_from_arrays
 from dpcore.errors import DpcoreError, ModelFileError
-from dpcore.fitting.details import plain
+from dpcore.model.details import plain
 from dpcore.model.file import check_replaceable, checksum
 from dpcore.plugin.parts import Model, PrivacyStatement
 

@@ -70,7 +70,7 @@ def test_the_pages_have_so_many_names_each_once_and_with_a_user():
 
 
 MOST_DEEP_IMPORTS = {
-    "dpcore_lab": 22,
+    "dpcore_lab": 3,
     "dpcore_tables": 4,
     "dpcore_tuning": 9,
 }

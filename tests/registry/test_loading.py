@@ -9,8 +9,8 @@ import pytest
 
 from dpcore.cli.list import find_failures
 from dpcore.errors import BudgetExceededError, OptimizerError, RegistryError
-from dpcore.fitting.details import bounded
 from dpcore.fitting.optimizer_run import run_optimizer
+from dpcore.model.details import bounded
 from dpcore.plugin import Solution
 from dpcore.plugin.parts import Logistic, Registry
 from dpcore.registry.catalogue import Entry, load_registry

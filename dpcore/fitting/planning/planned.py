@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.registered import target_of
-from dpcore.fitting.details import plain
 from dpcore.fitting.planning.memory import Bytes, memory_of
 from dpcore.fitting.planning.slots import accountants_for
 from dpcore.fitting.steps.weights import BALANCED, weighing
+from dpcore.model.details import plain
 from dpcore.privacy.figures import copied_figure
 from dpcore.privacy.immutable import private_copy
-from dpcore.registry.catalogue import load_registry
+from dpcore.registry.catalogue import Entry, load_registry
 from dpcore.registry.step_class import foreign_step
 from dpcore.registry.tables.declarations import accountant_facts, engine_facts, optimizer_facts
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from dpcore.protocols import Accountant, Engine, Loss
     from dpcore.protocols.optimizer import Optimizer
     from dpcore.protocols.problem import Problem
-    from dpcore.registry.catalogue import Entry
     from dpcore.registry.expected_utility import ExpectedUtility
     from dpcore.registry.tables.parts import EngineFacts
 

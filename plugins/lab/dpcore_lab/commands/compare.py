@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from dpcore.cli.terminal.streams import ended_as_interrupted, hush
+from dpcore.cli.terminal.streams import ended_as_interrupted
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import Option, Step, print_json, print_lines
 from dpcore_lab.commands.option_texts import caps_in, numbers_in, params_in, words_in
@@ -141,7 +141,6 @@ def compare_command(
     from dpcore_lab.compare.admission import default_loss, default_relation
     from dpcore_lab.compare.settings import Comparison
 
-    hush(quiet)
     labels, names = words_in(algos), words_in(data)
     _check_asked(names, quiet and not (out or plot or as_json or markdown), as_json and markdown)
     asked = Comparison(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         DerivedQuery,
         InteractiveMechanism,
         Mechanism,
+        NoiseSource,
         Query,
         Sensitivity,
         Table,
@@ -106,16 +107,16 @@ class RecordingSession(CountingSession):
         table: Table,
         accountant: Accountant,
         relation: NeighboringRelation,
-        noise: Any,
+        noise: NoiseSource,
         problem: Problem | None = None,
     ) -> None:
         self.engine = CountingEngine(table)
         self.records: list[Record] = []
         self.parts: list[tuple[Query | DerivedQuery | TableQuery, Any]] = []
         self.n_classes = max(2, 1 if problem is None else problem.n_margins)
-        self._tape = WordRecorder(noise._entropy)
-        noise = NoiseRecorder(self._tape)
-        super().__init__(self.engine, accountant, relation, noise, problem=problem)
+        self._tape = WordRecorder(noise)
+        recorder = NoiseRecorder(self._tape)
+        super().__init__(self.engine, accountant, relation, recorder, problem=problem)
 
     def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
         self.parts.append((query, mechanism))
@@ -123,6 +124,11 @@ class RecordingSession(CountingSession):
         value = super().release(query, mechanism)
         self._record(query, asked, self.engine.answers[-1], value)
         return value
+
+    def sensitivity_of(self, query: Query | DerivedQuery | TableQuery) -> Sensitivity:
+        """Return what the session takes as a query's sensitivity: that between units, where these
+        have several rows."""
+        return self._sensitivity(query)
 
     def _exact(self, query: Query | DerivedQuery | TableQuery, known: Any = ()) -> np.ndarray:
         outer = self._tape.kept is None  # not an answer that another one is derived from
