@@ -50,6 +50,10 @@ def command_of(registry: Registry, name: str) -> Any:
     whose = None if ours else visible(f"A command of {entry.distribution} {entry.version}.")
     if isinstance(target, CommandGroup):
         return _group(entry.name, target, whose)
+    if entry.data["fits"]:
+        from dpcore.cli.fit_options import with_fit_options
+
+        target = with_fit_options(target)
     app = _app()
     app.command(entry.name, cls=_Command, epilog=whose)(_stated(target))
     return typer.main.get_command(app)

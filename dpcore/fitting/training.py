@@ -14,7 +14,7 @@ from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.steps.weights import told_loss
 from dpcore.model.details import plain
 from dpcore.model.model import Model
-from dpcore.privacy.statement import WHERE_GIVEN
+from dpcore.privacy.statement import WHERE_GIVEN, PrivacyStatement
 from dpcore.registry.tables.losses import LossFacts
 
 if TYPE_CHECKING:
@@ -140,7 +140,17 @@ def make_model(
         weight_bound=plan.settings.weight_bound,
         class_weights=class_weights,
         l2=l2,
-        algo=_algorithm(plan),
+        algo={
+            "name": plan.entry.name,
+            "chosen_by": plan.chosen_by,
+            "distribution": plan.entry.distribution,
+            "version": plan.entry.version,
+            "reference": plan.entry.reference,
+            "preset": plan.settings.preset,
+            "parameters": plan.parameters(),
+            "slots": None if plan.settings.as_published else plan.use,
+            "engine": plan.settings.engine.partition(":")[0],
+        },
         privacy=statement.to_dict(),
         ledger=ledger,
         evaluation=figures.get("evaluation"),
@@ -150,18 +160,3 @@ def make_model(
         details=plain(solution.details),
         versions=Model.running_versions(plan.entry.distribution),
     )
-
-
-def _algorithm(plan: Plan) -> dict[str, Any]:
-    """Return what a model keeps of its algorithm."""
-    return {
-        "name": plan.entry.name,
-        "chosen_by": plan.chosen_by,
-        "distribution": plan.entry.distribution,
-        "version": plan.entry.version,
-        "reference": plan.entry.reference,
-        "preset": plan.settings.preset,
-        "parameters": plan.parameters(),
-        "slots": None if plan.settings.as_published else plan.use,
-        "engine": plan.settings.engine.partition(":")[0],
-    }

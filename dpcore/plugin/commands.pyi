@@ -10,6 +10,7 @@ from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.planned import Plan
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import DataRequest
+from dpcore.fitting.rows.in_memory import train_rows
 from dpcore.fitting.run import Run, train
 from dpcore.fitting.table_ledger import SessionRun
 from dpcore.registry.commands import Argument, CommandGroup, Option
@@ -28,4 +29,5 @@ __all__ = [
     "print_json",
     "print_lines",
     "train",
+    "train_rows",
 ]

@@ -14,7 +14,7 @@ from dpcore.fitting.planning.compatibility import check_label
 from dpcore.fitting.planning.losses import OF_LOSS, has_parameters, make_loss
 from dpcore.fitting.steps.facts import step_facts
 from dpcore.fitting.steps.weights import checked_weights, weighing
-from dpcore.losses.text import shown_loss
+from dpcore.model.rendering import shown_loss
 from dpcore.moved import where_to_get
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import Registry, load_registry
