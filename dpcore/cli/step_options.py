@@ -57,8 +57,8 @@ def with_step_options(
 
 def heading_of(parameter: inspect.Parameter) -> str:
     """Return the heading that an option states for its help text; empty for none."""
-    told = parameter.annotation.__metadata__[0]
-    return getattr(told, "rich_help_panel", None) or getattr(told, "group", "")
+    told: Any = parameter.annotation.__metadata__[0]
+    return str(getattr(told, "rich_help_panel", None) or getattr(told, "group", ""))
 
 
 def targets_asked(of_steps: Mapping[str, Any]) -> dict[str, Any]:
