@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from dpcore.cli.terminal.streams import ended_as_interrupted
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import Option, Step, print_json, print_lines
 from dpcore_lab.commands.option_texts import caps_in, numbers_in, params_in, words_in
@@ -271,7 +270,7 @@ def _run(
     fits = FitsMade()
     try:
         watch = watched(fits.reading.on_bytes)
-        with ended_as_interrupted(), watch, Step.shown(fits.look, hidden=hidden):
+        with Step.ended_as_interrupted(), watch, Step.shown(fits.look, hidden=hidden):
             return run(comparison, out, jobs, fits.on_row, engine)
     except KeyboardInterrupt as stop:
         kept = "nothing was kept, for want of --out"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dpcore.plugin.parts import LocalEngine, TableSession
-from dpcore.session.interactive_handle import SessionExchange
 from dpcore_lab.replay.canonical import canonical
 from dpcore_lab.replay.recorded_noise import NoiseRecorder, WordRecorder
 
@@ -34,6 +33,7 @@ __all__ = [
     "REFERENCE",
     "CountingEngine",
     "CountingSession",
+    "Opened",
     "Record",
     "RecordingSession",
     "started_in",
@@ -56,6 +56,14 @@ class Record:
     said: tuple[bool, Fraction | None] = (True, None)
     """Whether an interactive mechanism was closed afterwards, and the loss of what it had said."""
     words: tuple[np.ndarray, ...] = ()
+
+
+class Opened(Protocol):
+    """An interactive mechanism that a session opened, as far as a recording looks at it."""
+
+    @property
+    def value(self) -> Any:
+        """What it released when it was opened."""
 
 
 class CountingEngine(LocalEngine):
@@ -86,14 +94,14 @@ class CountingSession(TableSession):
         self.engine.answers[before:] = [exact.copy()]
         return exact
 
-    def start(self, mechanism: InteractiveMechanism) -> SessionExchange:
+    def start(self, mechanism: InteractiveMechanism) -> Any:
         before = len(self.engine.answers)
-        exchange = super().start(mechanism)
+        exchange: Opened = super().start(mechanism)
         self.started = self.engine.answers[before:]
         del self.engine.answers[before + 1 :]
         return exchange
 
-    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery | TableQuery) -> Any:
+    def _reply(self, exchange: Any, query: Query | DerivedQuery | TableQuery) -> Any:
         value = super()._reply(exchange, query)
         self.asked = self.engine.answers.pop()
         return value
@@ -140,17 +148,17 @@ class RecordingSession(CountingSession):
             if outer:
                 self._tape.kept = None
 
-    def start(self, mechanism: InteractiveMechanism) -> SessionExchange:
+    def start(self, mechanism: InteractiveMechanism) -> Any:
         self.parts.append((mechanism.base, mechanism))
         asked = canonical(mechanism.base), canonical(mechanism)
         kept = canonical(mechanism.reference), REFERENCE
-        exchange = super().start(mechanism)
+        exchange: Opened = super().start(mechanism)
         self._record(mechanism.base, asked, self.started[0], exchange.value)
         if mechanism.reference is not None:
             self._record(mechanism.reference, kept, self.started[1], None)
         return exchange
 
-    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery | TableQuery) -> Any:
+    def _reply(self, exchange: Any, query: Query | DerivedQuery | TableQuery) -> Any:
         asked = canonical(query), QUESTION
         value = super()._reply(exchange, query)
         self._record(query, asked, self.asked, value)
