@@ -11,7 +11,6 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 __all__ = [
@@ -281,4 +280,4 @@ def _place(error: BaseException, packages: Collection[str]) -> str:
     frames = list(traceback.walk_tb(error.__traceback__))
     own = [f for f in frames if str(f[0].f_globals.get("__name__")).split(".")[0] in packages]
     frame, line = (own or frames)[-1]
-    return f"{'/'.join(Path(frame.f_code.co_filename).parts[-2:])}:{line}"
+    return f"{'/'.join(frame.f_code.co_filename.split(os.sep)[-2:])}:{line}"

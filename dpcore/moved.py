@@ -3,9 +3,9 @@
 The table is ``moved.toml``. A name is good for one version more, with a warning.
 """
 
+import importlib.util
 import sys
 from functools import cache
-from importlib.util import find_spec
 from typing import Any
 
 __all__ = [
@@ -39,7 +39,7 @@ def where_to_get(kind: str, name: str) -> str:
     ``option`` such as ``--evaluate-share``. It is empty if none does, and for an option whose
     distribution is installed: another command has it."""
     owner = table_of("parts").get(f"{kind} {name}")
-    if owner and kind == "option" and find_spec(owner.replace("-", "_")):
+    if owner and kind == "option" and importlib.util.find_spec(owner.replace("-", "_")):
         return ""
     return f"It is in {owner}: pip install {owner}." if owner else ""
 
@@ -77,10 +77,8 @@ def object_at(place: str, name: str) -> Any:
 
 def _require(told: str, place: str) -> None:
     """Raise ModuleNotFoundError, with what to install, where a module's package is not there."""
-    from importlib.util import find_spec
-
     package = place.partition(":")[0].partition(".")[0]
-    if find_spec(package) is None:
+    if importlib.util.find_spec(package) is None:
         install = f"pip install {package.replace('_', '-')}"
         raise ModuleNotFoundError(f"{told}: {install}", name=package)
 

@@ -6,7 +6,7 @@ from traces import ASKED, Replay, differences, of_objects
 
 from dpcore import fit
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import DataRequest, make_plan, train
+from dpcore.plugin.commands import DataRequest, Run, make_plan
 
 
 def handed_out(model, **others):
@@ -23,7 +23,9 @@ def fitted(rows, schema=None, y=None, **asked):
 
 def trained(path, schema):
     """Return what there is after a run that drops bad rows."""
-    training = train(make_plan(Settings(**ASKED)), DataRequest(str(path), schema, bad_rows="drop"))
+    training = Run.train(
+        make_plan(Settings(**ASKED)), DataRequest(str(path), schema, bad_rows="drop")
+    )
     return handed_out(training.model, given=schema, facts=training.facts)
 
 

@@ -45,11 +45,11 @@ REASONS = {
         SampledWithoutReplacementDpEvent SkellamDpEvent""",
     "holds rows, or acts on them, so that an example has to make a table first": """
         Dataset RoundedLine LocalEngine Model OneProcess Table TableSession
-        clamped_labels clip_coefficients""",
+        clip_coefficients""",
     "of what answers an optimizer in place of a session, as dpcore-a-ddp shows it": """
         Account Ledger""",
     "digits of noise, for a new law alone": """
-        DigitStream GridScale LazyUniform""",
+        DigitStream GridScale""",
     "of the registry and the door: a line of docs/plugins.md or docs/interactive.md": """
         Sensitivity accountant_facts
         PrivacyStatement Units optimizer_facts sealed""",

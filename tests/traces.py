@@ -27,7 +27,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import DataRequest, make_plan, train
+from dpcore.plugin.commands import DataRequest, Run, make_plan
 from dpcore.plugin.parts import Account
 from dpcore_lab.replay.canonical import canonical
 
@@ -201,7 +201,7 @@ def fit_files(job):
                 model = fit(pickle.loads(Path(path).read_bytes()), schema=schema, **ASKED)
             else:
                 request = DataRequest(path, schema, bad_rows="drop")
-                model = train(make_plan(Settings(**ASKED)), request).model
+                model = Run.train(make_plan(Settings(**ASKED)), request).model
     records.write_bytes(pickle.dumps([replay.values for replay in replays]))
     for path in job["scored"]:
         model.predict(path)

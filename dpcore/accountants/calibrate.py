@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["noise_multiplier"]
 
-_LARGEST = 2.0**1000
-_SMALLEST = 2.0**-1000
+_LARGEST, _SMALLEST = 2.0**1000, 2.0**-1000
 _NEAR = 1e-12
 
 

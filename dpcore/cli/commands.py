@@ -12,7 +12,7 @@ from dpcore.cli.terminal.printing import print_lines
 from dpcore.cli.terminal.streams import hush
 from dpcore.errors import visible
 from dpcore.privacy.first_party import is_ours
-from dpcore.registry.catalogue import Entry, Registry, core_registry, load_registry
+from dpcore.registry.catalogue import Registration, Registry, core_registry, load_registry
 from dpcore.registry.commands import Argument, CommandGroup, Option
 
 __all__ = ["command_of", "commands_by_heading", "registry_of", "stub_of"]
@@ -24,12 +24,12 @@ def registry_of(name: str) -> Registry:
     return core if name in core.names("command") else load_registry("command")
 
 
-def commands_by_heading() -> dict[str, list[Entry]]:
+def commands_by_heading() -> dict[str, list[Registration]]:
     """Return all commands under their headings: the core's in their order, and beside them those
     of plugins, each heading with the distribution."""
     ours = core_registry().in_order("command")
     others = [e for e in load_registry("command").entries("command") if e not in ours]
-    found: dict[str, list[Entry]] = {}
+    found: dict[str, list[Registration]] = {}
     for entry in ours:
         found.setdefault(entry.data["group"] or "Commands", []).append(entry)
     for entry in others:
@@ -38,7 +38,7 @@ def commands_by_heading() -> dict[str, list[Entry]]:
     return found
 
 
-def stub_of(entry: Entry) -> TyperCommand:
+def stub_of(entry: Registration) -> TyperCommand:
     """Return a command with a summary alone, for a list of them."""
     return TyperCommand(entry.name, help=entry.summary)
 

@@ -15,7 +15,7 @@ from dpcore.cli.terminal.printing import print_json, print_lines
 from dpcore.data.schema.keys import ColumnKind
 from dpcore.fitting.planning.losses import has_parameters
 from dpcore.fitting.planning.slots import others_for
-from dpcore.registry.catalogue import KINDS, Entry, Registry, load_registry, plural
+from dpcore.registry.catalogue import KINDS, Registration, Registry, load_registry, plural
 from dpcore.registry.commands import Argument, CommandGroup, Option
 from dpcore.registry.parameters import describe_parameters
 from dpcore.registry.tables.declarations import optimizer_facts
@@ -97,7 +97,7 @@ def _print_names(registry: Registry, *, as_json: bool) -> None:
         print_lines(*told)
 
 
-def describe(entry: Entry, target: Any) -> dict[str, Any]:
+def describe(entry: Registration, target: Any) -> dict[str, Any]:
     """Return what is known of an entry as JSON-able data; ``target`` is its class or function."""
     facts: dict[str, Any] = entry.shown()
     if entry.kind == "dataset":

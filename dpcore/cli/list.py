@@ -7,8 +7,8 @@ from dpcore.cli.terminal.printing import print_json, print_lines
 from dpcore.errors import InvalidInputError, RegistryError, near_names
 from dpcore.registry.catalogue import (
     KINDS,
-    Entry,
     Failure,
+    Registration,
     Registry,
     load_registry,
     plural,
@@ -66,7 +66,7 @@ def _print_json(registry: Registry, kinds: list[str], failures: _Failures) -> No
     print_json({**tables, "failed": [asdict(failure) for failure in failures]})
 
 
-def _row(entry: Entry) -> dict[str, str]:
+def _row(entry: Registration) -> dict[str, str]:
     row = entry.shown()
     del row["kind"], row["target"]
     return row

@@ -11,7 +11,7 @@ import typer
 
 from dpcore.errors import InvalidInputError, RegistryError, replacing
 from dpcore.privacy.first_party import DISTRIBUTIONS, is_ours
-from dpcore.registry.catalogue import Entry, load_registry
+from dpcore.registry.catalogue import Registration, load_registry
 from dpcore.registry.step_options import OPTION_TYPES, StepOption
 
 __all__ = ["heading_of", "steps_asked", "targets_asked", "with_step_options"]
@@ -76,7 +76,7 @@ def _address_asked(values: Mapping[str, Any], of_steps: Mapping[str, Any]) -> di
     return {"data": values["data"] + ("&" if "?" in values["data"] else "?") + keys} if keys else {}
 
 
-def _given(entries: Iterable[Entry], of_steps: Mapping[str, Any]) -> dict[StepOption, Any]:
+def _given(entries: Iterable[Registration], of_steps: Mapping[str, Any]) -> dict[StepOption, Any]:
     """Return the options of registrations, each with its value, or default where a command does
     not have them."""
     return {o: of_steps.get(o.parameter, o.default) for e in entries for o in e.data["options"]}
@@ -100,7 +100,7 @@ def steps_asked(of_steps: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _made(entry: Entry, kind: Any, fields: dict[str, Any]) -> Any:
+def _made(entry: Registration, kind: Any, fields: dict[str, Any]) -> Any:
     """Return a step of these fields; InvalidInputError where it needs others, RegistryError where
     it has another name than it is registered by."""
     whose = f"The step {entry.name} of {entry.distribution}"
@@ -125,7 +125,7 @@ def _declared(own: list[str], kinds: tuple[str, ...]) -> list[tuple[str, StepOpt
 
     ``own`` : parameters of the command itself.
     """
-    found: dict[str, tuple[Entry, StepOption]] = {}
+    found: dict[str, tuple[Registration, StepOption]] = {}
     for entry in (e for kind in kinds for e in load_registry(kind).entries(kind)):
         for option in entry.data["options"]:
             before = found.get(option.parameter)
@@ -146,20 +146,22 @@ def _declared(own: list[str], kinds: tuple[str, ...]) -> list[tuple[str, StepOpt
     return sorted(told, key=lambda each: bool(each[0]))
 
 
-def _is_as_of_a_run(entry: Entry, option: StepOption) -> bool:
+def _is_as_of_a_run(entry: Registration, option: StepOption) -> bool:
     """Return whether an option of the run's own name is the run's, which steps share."""
     return option.parameter != _OF_A_RUN.parameter or (
         (entry.kind, option.type, option.shared) == ("step", _OF_A_RUN.type, True)
     )
 
 
-def _go_together(one: tuple[Entry, StepOption], other: tuple[Entry, StepOption]) -> bool:
+def _go_together(
+    one: tuple[Registration, StepOption], other: tuple[Registration, StepOption]
+) -> bool:
     """Return whether an option of two parts of one kind is the same one, which they share."""
     kinds = {(entry.kind, option.type, option.shared) for entry, option in (one, other)}
     return len(kinds) == 1 and one[1].shared
 
 
-def _whose(entry: Entry) -> str:
+def _whose(entry: Registration) -> str:
     is_own = entry.distribution in DISTRIBUTIONS and is_ours(entry.target.partition(":")[0])
     return "" if is_own else f" ({entry.distribution} {entry.version})"
 

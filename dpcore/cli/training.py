@@ -18,7 +18,7 @@ from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import DataRequest
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.run import train
+from dpcore.fitting.run import Run
 from dpcore.fitting.steps.held_out_rows import exact_figures
 from dpcore.fitting.table_ledger import note_saved
 from dpcore.fitting.training import Training
@@ -68,7 +68,7 @@ def trained(
             rounds_progress(charges, hidden=hidden or not is_answered),
             fit_progress(hidden=hidden or is_answered) as on_release,
         ):
-            return train(plan, request, on_release, charges, of_table)
+            return Run.train(plan, request, on_release, charges, of_table)
     except TargetNotMetError as error:
         if as_json:
             print_json(error.report)

@@ -10,7 +10,7 @@ from dpcore.privacy.first_party import is_ours
 from dpcore.registry.catalogue import Registry, load_registry
 
 if TYPE_CHECKING:
-    from dpcore.registry.entries import Entry
+    from dpcore.registry.entries import Registration
 
 __all__ = ["foreign_loader", "loader_entry", "registered_loader"]
 
@@ -18,13 +18,13 @@ _KIND, _NAME = "file-loader", "files"
 """The kind, and the one name of it that there is: a path means the same rows everywhere."""
 
 
-def loader_entry() -> Entry | None:
+def loader_entry() -> Registration | None:
     """Return the entry of the loader that is registered, ``None`` if there is none."""
     known = (registry for registry in Registry.in_turn(_KIND) if _NAME in registry.names(_KIND))
     return next((registry.get(_KIND, _NAME) for registry in known), None)
 
 
-def registered_loader(what: str) -> tuple[Entry, Any]:
+def registered_loader(what: str) -> tuple[Registration, Any]:
     """Return the entry and the ``dpcore.data.loader.FileLoader`` of it; InvalidInputError, with
     what to install, if there is none. ``what`` : it is to read, for the message."""
     for registry in Registry.in_turn(_KIND):

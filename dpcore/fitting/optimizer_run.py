@@ -13,7 +13,7 @@ from dpcore.errors import DpcoreError, OptimizerError, full_text, replacing, typ
 from dpcore.model.details import LONGEST_TEXT, bounded
 from dpcore.privacy.immutable import private_copy
 from dpcore.protocols.problem import Problem, Solution
-from dpcore.registry.catalogue import KINDS, Entry, load_registry
+from dpcore.registry.catalogue import KINDS, Registration, load_registry
 
 if TYPE_CHECKING:
     from dpcore.protocols.optimizer import Optimizer
@@ -26,7 +26,7 @@ _CORE = "dpcore"
 
 def run_optimizer(
     optimizer: Optimizer,
-    entry: Entry,
+    entry: Registration,
     problem: Problem,
     session: PrivacySession,
     *,
@@ -62,7 +62,7 @@ def run_optimizer(
     return dataclasses.replace(solution, status=status, details=bounded(solution.details))
 
 
-def _failed(entry: Entry, what: str) -> str:
+def _failed(entry: Registration, what: str) -> str:
     return f"{entry.name} ({entry.distribution} {entry.version}) failed: {what}."
 
 

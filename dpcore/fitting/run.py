@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from dpcore.session.ledger import Ledger, LedgerEntry
     from dpcore.session.sequential_sessions import OnRelease
 
-__all__ = ["Run", "train"]
+__all__ = ["Run"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,60 +168,54 @@ class Run:
         with run.charges.told(), run.charged(name, whole) as charged:
             return _model_of_rows(run, steps, begun, charged)
 
+    @staticmethod
+    def train(
+        plan: Plan,
+        request: DataRequest,
+        on_release: OnRelease = None,
+        charges: Charges | None = None,
+        table_ledger: LedgerRequest | None = None,
+        by: Callable[[Run], Model] | None = None,
+    ) -> Training:
+        """Return the training of a plan on the data that were asked for.
 
-def train(
-    plan: Plan,
-    request: DataRequest,
-    on_release: OnRelease = None,
-    charges: Charges | None = None,
-    table_ledger: LedgerRequest | None = None,
-    by: Callable[[Run], Model] | None = None,
-) -> Training:
-    """Return the training of a plan on the data that were asked for.
-
-    ``charges`` : the caller's, to say what was charged if the run ends on the way.
-    ``table_ledger`` : by default the schema's, or that of ``DPCORE_LEDGER``, if there is one.
-    ``by`` : makes the model of the run where that is no single fit, but a search. Its seconds, and
-    exact figures of generated rows, would tell of one try, and there are none.
-    """
-    require_held_out(plan, request.test_fraction)
-    figures = figures_asked(request, plan.settings)
-    table_ledger = table_ledger or LedgerRequest()
-    started, utility_warning = time.perf_counter(), UtilityWarning(_tell, _note)
-    with _rows_asked(plan, request) as (data, engine):
-        rows, test, held_out = data.train, data.test, None
-        if holds_out(plan.settings):
-            held_out, test = test, None
+        ``charges`` : the caller's, to say what was charged if the run ends on the way.
+        ``table_ledger`` : by default the schema's, or that of ``DPCORE_LEDGER``, if there is one.
+        ``by`` : makes the model of the run where that is no single fit, but a search. Its seconds,
+        and exact figures of generated rows, would tell of one try, and there are none.
+        """
+        require_held_out(plan, request.test_fraction)
+        figures = figures_asked(request, plan.settings)
+        table_ledger = table_ledger or LedgerRequest()
+        started, utility_warning = time.perf_counter(), UtilityWarning(_tell, _note)
+        with _rows_asked(plan, request) as (data, engine):
+            rows, test, held_out = data.train, data.test, None
+            if holds_out(plan.settings):
+                held_out, test = test, None
+            if test is not None:
+                table_ledger.note_outside(rows.schema, "exact figures of test rows")
+            told: dict[str, Any] = {
+                "charges": charges or Charges(),
+                "held_out": held_out,
+                "engine": engine,
+                "utility_warning": utility_warning,
+                "table_ledger": table_ledger,
+            }
+            given = rows, data.why_not_private, (*data.parts, *foreign_figures(figures)), on_release
+            run = Run(plan, *given, kept_fraction=data.kept_fraction, **told)
+            model = run.model() if by is None else by(run)
+        diagnostics: dict[str, Any] = {}
         if test is not None:
-            table_ledger.note_outside(rows.schema, "exact figures of test rows")
-        told: dict[str, Any] = {
-            "charges": charges or Charges(),
-            "held_out": held_out,
-            "engine": engine,
-            "utility_warning": utility_warning,
-            "table_ledger": table_ledger,
-        }
-        given = rows, data.why_not_private, (*data.parts, *foreign_figures(figures)), on_release
-        run = Run(plan, *given, kept_fraction=data.kept_fraction, **told)
-        model = run.model() if by is None else by(run)
-    diagnostics: dict[str, Any] = {}
-    if test is not None:
-        trained = None if engine is not None else encoded_rows(rows, model.schema)
-        asked = trained, encoded_rows(test, model.schema)
-        diagnostics = figures.exact_figures(plan.loss, model, *asked)
-    training = finish(plan, model, rows, None if by else started, diagnostics)
-    if (
-        by is None
-        and engine is None
-        and are_ours_and_generated(data.train, data.parts)
-        and plan.loss.classification
-    ):
-        made = exact_figures_if_there()
-        accuracy = (
-            None if made is None else made.exact_accuracy(model, encoded_rows(rows, model.schema))
-        )
-        training = replace(training, generated=accuracy)
-    return replace(training, was_warned=utility_warning.failing, at_hand=engine is None)
+            trained = None if engine is not None else encoded_rows(rows, model.schema)
+            asked = trained, encoded_rows(test, model.schema)
+            diagnostics = figures.exact_figures(plan.loss, model, *asked)
+        training = finish(plan, model, rows, None if by else started, diagnostics)
+        secret = by or engine or not are_ours_and_generated(data.train, data.parts)
+        if not secret and plan.loss.classification:
+            if (made := exact_figures_if_there()) is not None:
+                accuracy = made.exact_accuracy(model, encoded_rows(rows, model.schema))
+                training = replace(training, generated=accuracy)
+        return replace(training, was_warned=utility_warning.failing, at_hand=engine is None)
 
 
 @contextmanager

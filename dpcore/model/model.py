@@ -108,9 +108,11 @@ class Model(LearntFacts):
 
     def summary(self) -> Any:
         """Return the coefficients per unit of their columns, and per standard deviation of the
-        columns' public ranges, with their intervals where those were released; it prints as a
-        table, and ``summary()["per_unit"]`` is a column. Raises ModuleNotFoundError where the
-        package that makes it is not installed."""
+        columns' public ranges, with their intervals where those were released.
+
+        It prints as a table, and ``summary()["per_unit"]`` is a column. Raises ModuleNotFoundError
+        where the package that makes it is not installed.
+        """
         return importlib.import_module(place_of_name("dpcore", "summary_of") or "").summary_of(self)
 
     running_versions = staticmethod(running_versions)

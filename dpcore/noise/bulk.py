@@ -25,8 +25,7 @@ _CHUNK, _LARGE_CHUNK = 1 << 14, 1 << 16
 come from memory that is at hand (new pages took a third of a draw); more where the draw is large,
 so that threads seldom meet at the interpreter's lock."""
 # Deviates of a thread: for fewer, to wake one takes longer than it saves.
-_LEAST_PART = 1 << 13
-_FIRST_PRECISION = 192
+_LEAST_PART, _FIRST_PRECISION = 1 << 13, 192
 
 
 class LazyUniform:

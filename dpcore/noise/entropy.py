@@ -12,10 +12,8 @@ from dpcore.errors import InvalidInputError
 
 __all__ = ["Entropy", "SeededEntropy", "SystemEntropy", "Unshareable"]
 
-_LARGEST_PLAIN = 4096
-_PIECE_WORDS = 1 << 20
-_SEED_BYTES = 48
-_SEEDED_BLOCK_BYTES = 8192
+_LARGEST_PLAIN, _PIECE_WORDS = 4096, 1 << 20
+_SEED_BYTES, _SEEDED_BLOCK_BYTES = 48, 8192
 
 
 class Entropy(Protocol):
@@ -32,10 +30,17 @@ class Entropy(Protocol):
 class Unshareable:
     """Refuses to be pickled or copied: a second copy would draw the same noise again."""
 
-    def _refuse(self, *asked: Any) -> NoReturn:
+    def __reduce__(self) -> NoReturn:
         raise TypeError(f"{type(self).__name__} cannot be pickled or copied: noise is drawn once.")
 
-    __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = _refuse
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        self.__reduce__()
+
+    def __copy__(self) -> NoReturn:
+        self.__reduce__()
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        self.__reduce__()
 
 
 class SystemEntropy(Unshareable):

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.noise import deviates, incremental_digits
-from dpcore.noise.bulk import BulkLaw, draw_bulk
+from dpcore.noise.bulk import BulkLaw, LazyUniform, draw_bulk
 from dpcore.noise.entropy import Entropy, SeededEntropy, SystemEntropy, Unshareable
 from dpcore.noise.normal import normal_law
 from dpcore.noise.scale import GridScale
@@ -31,8 +31,7 @@ _NORMAL = _Law(deviates.normal_kernel, incremental_digits.normal, 19)
 _EXPONENTIAL = _Law(deviates.exponential_kernel, incremental_digits.exponential, 5)
 _LAPLACE = _Law(deviates.laplace_kernel, incremental_digits.laplace, 6)
 
-_WORD_VALUES = 1 << 64
-_LARGEST_RANGE = 1 << 63
+_WORD_VALUES, _LARGEST_RANGE = 1 << 64, 1 << 63
 _COIN_REST = 1 << 56
 BULK_SIZE = 1 << 12
 """From so many on, deviates are drawn in bulk."""
@@ -43,9 +42,12 @@ class NoiseSource(Unshareable):
 
     ``gaussian`` and ``laplace`` are floors of continuous deviates: for x on the grid x + floor(Z)
     equals floor(x + Z), post-processing of the continuous mechanism, so every bound proved for that
-    one holds. (The discrete Gaussian of Canonne, Kamath & Steinke 2020 has the zCDP bound too, but
+    one holds. ``lazy_uniform`` is a number whose digits are drawn when they are asked for. (The
+    discrete Gaussian of Canonne, Kamath & Steinke 2020 has the zCDP bound too, but
     exceeds the Gaussian trade-off curve at small scales.) Values are reduced modulo 2^64.
     """
+
+    lazy_uniform = staticmethod(LazyUniform)
 
     def __init__(self, entropy: Entropy) -> None:
         self._entropy = entropy

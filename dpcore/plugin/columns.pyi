@@ -5,7 +5,7 @@ it. Readings and transforms are in ``transforms``.
 """
 
 from dpcore.data.schema.features import transforms
-from dpcore.data.schema.features.encoding import Encoding
+from dpcore.data.schema.features.encoding import Encoding, Part
 from dpcore.data.schema.features.feature_column import FeatureColumn
 from dpcore.data.schema.features.numeric import Numeric
 from dpcore.data.schema.keys import ColumnKind, Key
@@ -26,6 +26,7 @@ __all__ = [
     "Label",
     "Notation",
     "Numeric",
+    "Part",
     "Vocabulary",
     "transforms",
 ]

@@ -11,7 +11,7 @@ from dpcore.fitting.planning.planned import Plan
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import DataRequest
 from dpcore.fitting.rows.in_memory import train_rows
-from dpcore.fitting.run import Run, train
+from dpcore.fitting.run import Run
 from dpcore.fitting.table_ledger import SessionRun
 from dpcore.registry.commands import Argument, CommandGroup, Option
 
@@ -28,6 +28,5 @@ __all__ = [
     "make_plan",
     "print_json",
     "print_lines",
-    "train",
     "train_rows",
 ]

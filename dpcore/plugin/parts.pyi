@@ -14,7 +14,6 @@ from dpcore.data.blocks.block import Block
 from dpcore.data.blocks.rounded_line import RoundedLine
 from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import Dataset
-from dpcore.data.weighted_labels import clamped_labels
 from dpcore.engines.local import LocalEngine
 from dpcore.exact.rounding import (
     exact,
@@ -30,7 +29,6 @@ from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.base import PureNoise, ScaledNoise
 from dpcore.model.model import Model
 from dpcore.model.outfile import OutFile
-from dpcore.noise.bulk import LazyUniform
 from dpcore.noise.entropy import Unshareable
 from dpcore.noise.incremental_digits import DigitStream
 from dpcore.noise.scale import GridScale
@@ -67,6 +65,7 @@ from dpcore.queries.clipping import clip_coefficients, clipped_total
 from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.row_sums import CoefficientSum, ContributionSum
 from dpcore.registry.catalogue import Registry, load_registry
+from dpcore.registry.entries import Registration
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
 from dpcore.registry.tables.losses import LossFacts
 from dpcore.row_functions.row_function import RowFunction
@@ -97,7 +96,6 @@ __all__ = [
     "GridScale",
     "InteractiveMechanism",
     "LaplaceDpEvent",
-    "LazyUniform",
     "Ledger",
     "LocalEngine",
     "Logistic",
@@ -116,6 +114,7 @@ __all__ = [
     "PureNoise",
     "Query",
     "RandomizedSensitivityGaussian",
+    "Registration",
     "Registry",
     "RenyiDpEvent",
     "ReservingAccountant",
@@ -134,7 +133,6 @@ __all__ = [
     "Unshareable",
     "ZcdpDpEvent",
     "accountant_facts",
-    "clamped_labels",
     "cached_by_value",
     "clip_coefficients",
     "clipped_total",

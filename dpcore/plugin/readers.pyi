@@ -6,12 +6,14 @@ Whatever reads rows is inside the trust boundary, and the statement names it.
 
 from dpcore.data.blocks.cached_margins import CachedMargins
 from dpcore.data.blocks.layout import Layout
+from dpcore.data.loader import FileLoader
 from dpcore.data.matrix import ArraySource
 from dpcore.data.units import UnitIds
 
 __all__ = [
     "ArraySource",
     "CachedMargins",
+    "FileLoader",
     "Layout",
     "UnitIds",
 ]

@@ -20,7 +20,7 @@ from dpcore.moved import table_of, where_to_get
 from dpcore.privacy.first_party import DISTRIBUTIONS
 from dpcore.registry import hookspecs
 from dpcore.registry.commands import fault_of_command
-from dpcore.registry.entries import Entry, Failure, claimed_twice, clash_failure, one_line
+from dpcore.registry.entries import Failure, Registration, claimed_twice, clash_failure, one_line
 from dpcore.registry.installed import (
     GROUP,
     distribution_of,
@@ -33,7 +33,7 @@ from dpcore.registry.kinds import KINDS, checked_data, hook_of, plural
 __all__ = [
     "GROUP",
     "KINDS",
-    "Entry",
+    "Registration",
     "Failure",
     "Registry",
     "core_registry",
@@ -54,37 +54,37 @@ class Registry:
     distributions, and it is listed among the failures.
     """
 
-    def __init__(self, entries: Iterable[Entry], failures: Iterable[Failure] = ()) -> None:
-        claims: dict[tuple[str, str], list[Entry]] = {}
+    def __init__(self, entries: Iterable[Registration], failures: Iterable[Failure] = ()) -> None:
+        claims: dict[tuple[str, str], list[Registration]] = {}
         for entry in entries:
             claims.setdefault((entry.kind, entry.name), []).append(entry)
         self._entries = {key: claim[0] for key, claim in claims.items() if len(claim) == 1}
         self._taken = {key: claim for key, claim in claims.items() if len(claim) > 1}
         self._alone = claimed_twice(self._entries.values())
-        self._sound: dict[Entry, Any] = {}
+        self._sound: dict[Registration, Any] = {}
         self._failed = tuple(failures)
         clashes = map(clash_failure, self._taken.values())
         self.failures = (*self._failed, *clashes, *self._alone.values())
 
-    def entries(self, kind: str) -> tuple[Entry, ...]:
+    def entries(self, kind: str) -> tuple[Registration, ...]:
         """Return the usable entries of one kind, sorted by name."""
         return tuple(self._entries[key] for key in sorted(self._entries) if key[0] == kind)
 
-    def in_order(self, kind: str) -> tuple[Entry, ...]:
+    def in_order(self, kind: str) -> tuple[Registration, ...]:
         """Return the usable entries of one kind in the order in which they were registered."""
         return tuple(entry for key, entry in self._entries.items() if key[0] == kind)
 
     def names(self, kind: str) -> tuple[str, ...]:
         return tuple(entry.name for entry in self.entries(kind))
 
-    def claimant(self, kind: str, key: str, value: str) -> Entry | None:
+    def claimant(self, kind: str, key: str, value: str) -> Registration | None:
         """Return the entry of a kind whose data have a value under a key, such as a suffix, or
         ``None``; RegistryError where two have it."""
         if (kind, key, value) in self._alone:
             raise RegistryError(self._alone[kind, key, value].reason)
         return next((e for e in self.entries(kind) if value in e.data[key]), None)
 
-    def find(self, name: str) -> tuple[Entry, ...]:
+    def find(self, name: str) -> tuple[Registration, ...]:
         """Return the entries of every kind under one name; RegistryError if there is none."""
         for kind in KINDS:
             self._refuse_taken(kind, name)
@@ -98,7 +98,7 @@ class Registry:
             raise RegistryError(f"Nothing is registered as {name!r}.{hint}")
         return found
 
-    def get(self, kind: str, name: str) -> Entry:
+    def get(self, kind: str, name: str) -> Registration:
         """Return the entry of a kind; RegistryError, with near names, if none."""
         self._refuse_taken(kind, name)
         try:
@@ -168,7 +168,7 @@ class Registry:
     @staticmethod
     def of(points: Iterable[metadata.EntryPoint]) -> "Registry":
         """Return the registry of the given entry points, in the order of their names."""
-        entries: list[Entry] = []
+        entries: list[Registration] = []
         failures: list[Failure] = []
         manager = _manager()
         for point in sorted(points, key=lambda p: (p.name, distribution_of(p))):
@@ -253,7 +253,7 @@ def _manager() -> pluggy.PluginManager:
     return manager
 
 
-def _entries_of(point: metadata.EntryPoint, manager: pluggy.PluginManager) -> list[Entry]:
+def _entries_of(point: metadata.EntryPoint, manager: pluggy.PluginManager) -> list[Registration]:
     """Return what one plugin registers: all of it, or an exception. The manager has no other."""
     manager.register(plugin := point.load(), point.name)
     hooks = [hook_of(kind) for kind in KINDS]
@@ -263,7 +263,7 @@ def _entries_of(point: metadata.EntryPoint, manager: pluggy.PluginManager) -> li
             hint = near_names(name, hooks) if told is None else f" {told}"
             raise InvalidInputError(f"There is no hook {name!r}.{hint}")
     manager.check_pending()
-    entries: list[Entry] = []
+    entries: list[Registration] = []
     for kind, hook in zip(KINDS, hooks, strict=True):
         register = _register_of(entries, kind, point)
         getattr(manager.hook, hook)(register=register)
@@ -274,7 +274,7 @@ def _entries_of(point: metadata.EntryPoint, manager: pluggy.PluginManager) -> li
 
 
 def _register_of(
-    entries: list[Entry], kind: str, point: metadata.EntryPoint
+    entries: list[Registration], kind: str, point: metadata.EntryPoint
 ) -> Callable[..., None]:
     """Return what a hook of a kind is handed. Python's own messages name it as authors know it."""
 
@@ -291,7 +291,7 @@ def _register_of(
         if not summary or not summary.isprintable():
             raise InvalidInputError(f"register({name!r}, ...) needs summary=..., one line of text.")
         whose = str.__str__(name), str.__str__(target), summary, reference, *distribution_of(point)
-        entries.append(Entry(kind, *whose, data, point.module))
+        entries.append(Registration(kind, *whose, data, point.module))
 
     register.__qualname__ = "register"
     return register

@@ -9,11 +9,11 @@ import pluggy
 from dpcore.privacy.first_party import DISTRIBUTIONS
 from dpcore.registry.kinds import kind_of
 
-__all__ = ["Entry", "Failure", "claimed_twice", "clash_failure", "one_line"]
+__all__ = ["Registration", "Failure", "claimed_twice", "clash_failure", "one_line"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Registration:
     """One registered name. ``target`` is ``"package.module:Attribute"``; ``data`` are those of its
     kind (``dpcore.registry.kinds``); ``registered_by`` is the module that registered it."""
 
@@ -56,7 +56,7 @@ class Failure:
         return " and ".join(f"{name} {version}" for name, version in pairs)
 
 
-def clash_failure(claim: list[Entry], what: str = "") -> Failure:
+def clash_failure(claim: list[Registration], what: str = "") -> Failure:
     first = claim[0]
     owners = " and ".join(f"{entry.distribution} {entry.version}" for entry in claim)
     what = what or f"The {first.kind} {first.name!r}"
@@ -68,9 +68,9 @@ def clash_failure(claim: list[Entry], what: str = "") -> Failure:
     )
 
 
-def claimed_twice(entries: Iterable[Entry]) -> dict[tuple[str, str, str], Failure]:
+def claimed_twice(entries: Iterable[Registration]) -> dict[tuple[str, str, str], Failure]:
     """Return the failure of each value of data that belongs to one entry of a kind, and has two."""
-    claims: dict[tuple[str, str, str], list[Entry]] = {}
+    claims: dict[tuple[str, str, str], list[Registration]] = {}
     for entry in entries:
         for key in kind_of(entry.kind).alone:
             for value in entry.data[key]:

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from dpcore.registry.catalogue import KINDS, load_registry, plural
+from dpcore.plugin.parts import load_registry
+from dpcore.registry.catalogue import KINDS, plural
 
 HEAVY = {"numba", "numpy", "scipy", "pyarrow"}
 

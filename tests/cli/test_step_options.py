@@ -222,7 +222,7 @@ def test_an_option_of_a_package_that_is_not_installed_says_what_to_install(optio
     parameters = inspect.signature(step_options.with_step_options(asked)).parameters
     assert option.replace("-", "_") not in parameters
     assert parameters["test_fraction"].default is None  # for exact figures, all the same
-    monkeypatch.setattr("dpcore.moved.find_spec", lambda name: None)
+    monkeypatch.setattr("dpcore.moved.importlib.util.find_spec", lambda name: None)
     told = errors._mistake(NoSuchOption(f"--{option}", possibilities=["--share"]))
     # The first sentence is click's, which newer ones write with quotes.
     assert told.startswith("No such option") and f"--{option}" in told

@@ -17,14 +17,13 @@ from dpcore.data.arrays import as_given, features_from_arrays
 from dpcore.data.blocks.layout import Layout
 from dpcore.data.blocks.layouts import layout_of
 from dpcore.data.files import parts_of_rows
-from dpcore.data.loader import FileLoader
 from dpcore.data.schema.columns import Drop, Label, Numeric
 from dpcore.errors import DataError, InvalidInputError, RegistryError
 from dpcore.plugin.columns import FeatureColumn
 from dpcore.plugin.engines import Files
-from dpcore.plugin.parts import Dataset, Registry, dataset_from_arrays, load_registry
+from dpcore.plugin.parts import Dataset, Registration, Registry, dataset_from_arrays, load_registry
+from dpcore.plugin.readers import FileLoader
 from dpcore.privacy.statement import foreign_parts
-from dpcore.registry.catalogue import Entry
 from dpcore_tables.bounds.unbounded import Unbounded
 from dpcore_tables.files import FILES, schema_from_rows
 from dpcore_tables.kinds import Date
@@ -112,7 +111,9 @@ def test_a_foreign_reader_that_encodes_rows_once_bounds_are_released_is_named(mo
 
 def foreign_loader(monkeypatch, loader=FILES):
     """Have a loader of somebody else, who registered it."""
-    entry = Entry("file-loader", "files", f"{__name__}:LOADER", "Files.", "", "acme", "1", {})
+    entry = Registration(
+        "file-loader", "files", f"{__name__}:LOADER", "Files.", "", "acme", "1", {}
+    )
     monkeypatch.setitem(globals(), "LOADER", loader)
     monkeypatch.setattr(
         "dpcore.data.registered_loader.Registry",
@@ -134,7 +135,7 @@ def test_the_longest_suffix_that_a_name_ends_in_says_its_reader(monkeypatch):
     data = {"suffixes": (".csv",), "schemes": (), "named": True}
     facts = "x:y", "Rows.", "", "acme", "1"
     entries = [
-        Entry(kind, name, *facts, {**data, "suffixes": (suffix,)})
+        Registration(kind, name, *facts, {**data, "suffixes": (suffix,)})
         for kind, name, suffix in (
             ("reader", "csv", ".csv"),
             ("row-store", "wide", ".wide.csv"),
@@ -149,7 +150,9 @@ def test_the_longest_suffix_that_a_name_ends_in_says_its_reader(monkeypatch):
 
 
 def test_a_loader_without_one_of_its_functions_is_refused(monkeypatch):
-    entry = Entry("file-loader", "files", f"{__name__}:LOADER", "Files.", "", "acme", "1", {})
+    entry = Registration(
+        "file-loader", "files", f"{__name__}:LOADER", "Files.", "", "acme", "1", {}
+    )
     functions = {each.name: getattr(FILES, each.name) for each in fields(FileLoader)}
     for name in functions:
         less = {other: functions[other] for other in functions if other != name}
@@ -200,7 +203,7 @@ def made(path, target, kind=Schema):
 
 def test_a_schema_that_a_reader_makes_of_rows_is_marked(monkeypatch):
     data = {"suffixes": (".rows",), "schemes": (), "schema_from_rows": f"{__name__}:made"}
-    entry = Entry("reader", "rows", "x:y", "Rows.", "", "acme", "1", data)
+    entry = Registration("reader", "rows", "x:y", "Rows.", "", "acme", "1", data)
     installed(monkeypatch, [entry])
     assert schema_from_rows("a.rows", "y").from_data
     monkeypatch.setitem(globals(), "made", partial(made, kind=Unread))
@@ -211,11 +214,13 @@ def test_a_schema_that_a_reader_makes_of_rows_is_marked(monkeypatch):
 def test_who_registers_a_reader_of_ours_is_named_beside_it():
     # Its data say whether another program gave the columns their types.
     target, facts = "dpcore_tables.readers.parquet:open_parquet", ("Rows.", "")
-    ours = Entry("reader", "parquet", target, *facts, "dpcore-tables", "1", {}, "dpcore_tables")
-    theirs = Entry("reader", "pq2", target, *facts, "acme", "1", {}, "acme")
+    ours = Registration(
+        "reader", "parquet", target, *facts, "dpcore-tables", "1", {}, "dpcore_tables"
+    )
+    theirs = Registration("reader", "pq2", target, *facts, "acme", "1", {}, "acme")
     assert ours.named_parts() == (target,)
     assert theirs.named_parts() == (target, "acme:pq2")
-    assert Entry("reader", "x", "acme.x:open", *facts, "acme", "1").named_parts() == (
+    assert Registration("reader", "x", "acme.x:open", *facts, "acme", "1").named_parts() == (
         "acme.x:open",
     )
     borrowed = replace(ours, registered_by="acme")  # Its distribution calls itself as ours does.

@@ -6,9 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.run import train
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import DataRequest, make_plan
+from dpcore.plugin.commands import DataRequest, Run, make_plan
 from dpcore.plugin.parts import dataset_from_arrays, load_registry
 from dpcore_tables.files import FILES
 
@@ -29,7 +28,7 @@ def found(monkeypatch, data):
     )
     monkeypatch.setitem(globals(), "LOADER", replace(FILES, requested=lambda *asked: data))
     plan = make_plan(Settings("dp-gd", params={"steps": 2}))
-    return train(plan, DataRequest("rows.csv")).model.privacy
+    return Run.train(plan, DataRequest("rows.csv")).model.privacy
 
 
 def test_a_loader_of_another_distribution_is_named(monkeypatch):

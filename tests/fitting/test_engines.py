@@ -11,8 +11,7 @@ from dpcore.cli.training import tell_training
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.fitting.planning.engines import engine_at_hand, load_engine, opened_rows
 from dpcore.fitting.planning.plan import make_plan
-from dpcore.fitting.run import train
-from dpcore.plugin.commands import DataRequest
+from dpcore.plugin.commands import DataRequest, Run
 from dpcore.plugin.engines import Files, RowsElsewhere
 from dpcore.plugin.parts import Dataset, LocalEngine, load_registry
 from dpcore.registry.tables.declarations import fault_of_part
@@ -74,7 +73,9 @@ def plan(engine=ReadsFiles, **options):
 @pytest.mark.parametrize("relation", ["add-or-remove-one", "replace-one"])
 def test_files_that_an_engine_reads_give_the_model_of_rows_at_hand(rows, relation):
     request = DataRequest(str(rows), SCHEMA)
-    there, here = (train(plan(e, relation=relation), request) for e in (ReadsFiles, LocalEngine))
+    there, here = (
+        Run.train(plan(e, relation=relation), request) for e in (ReadsFiles, LocalEngine)
+    )
     assert np.array_equal(there.model.w, here.model.w)
     assert there.facts.get("n_train") == here.facts.get("n_train")
     assert there.model.privacy["sentence"] == here.model.privacy["sentence"]
@@ -88,7 +89,7 @@ def test_files_that_an_engine_reads_give_the_model_of_rows_at_hand(rows, relatio
 def test_a_step_asks_an_engine_of_files_what_it_asks_of_rows_at_hand(rows, asked):
     asked = {"params": {"steps": 3}, **asked}
     request = DataRequest(str(rows), SCHEMA)
-    there, here = (train(plan(e, **asked), request).model for e in (ReadsFiles, LocalEngine))
+    there, here = (Run.train(plan(e, **asked), request).model for e in (ReadsFiles, LocalEngine))
     assert np.array_equal(there.w, here.w)
     assert (there.class_weights, there.intervals) == (here.class_weights, here.intervals)
     assert there.privacy["releases"] == here.privacy["releases"]
@@ -102,12 +103,12 @@ def test_a_step_of_rows_in_this_process_is_refused_elsewhere_by_its_name(rows):
         needs = frozenset({"rows-here"})
 
     with pytest.raises(InvalidInputError, match="The step needs needs rows in this process"):
-        train(plan(also=[Needs()]), DataRequest(str(rows), SCHEMA))
+        Run.train(plan(also=[Needs()]), DataRequest(str(rows), SCHEMA))
 
 
 def test_a_test_is_offered_where_rows_are_at_hand(rows, capsys):
     for engine, offered in ((LocalEngine, "--test-fraction 0.2"), (ReadsFiles, "--test FILE")):
-        training = train(plan(engine), DataRequest(str(rows), SCHEMA))
+        training = Run.train(plan(engine), DataRequest(str(rows), SCHEMA))
         tell_training(training, None, None, as_json=False, quiet=False)
         assert f"The model was not tested; {offered}" in capsys.readouterr().out
 
@@ -118,7 +119,7 @@ def test_rows_of_another_file_are_reported_on_as_where_rows_are_at_hand(rows, co
     other = rows.with_name("other.csv")
     other.write_text("\n".join(rows.read_text().splitlines()[:30]) + "\n")
     request = DataRequest(str(rows), Schema.from_toml(columns), test=other)
-    there, here = (train(plan(e, loss=loss), request) for e in (ReadsFiles, LocalEngine))
+    there, here = (Run.train(plan(e, loss=loss), request) for e in (ReadsFiles, LocalEngine))
     there.model.save(str(rows.with_name("model.json")))
     told = rows.with_name("model.json").read_text()
     assert not any(figure in told for figure in there.diagnostics)
@@ -130,7 +131,7 @@ def test_a_file_to_test_on_that_cannot_be_read_is_refused_before_anything_is_cha
     request = DataRequest(str(rows), SCHEMA, test=rows.with_name("none.csv"))
     charges = Charges()
     with pytest.raises(DataError, match="no such file"):
-        train(plan(), request, charges=charges)
+        Run.train(plan(), request, charges=charges)
     assert len(ReadsFiles.closed) == 1 and charges.bound is None
 
 
@@ -139,7 +140,7 @@ def test_an_engine_is_closed_whatever_ends_the_fit(rows):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train(plan(), DataRequest(str(rows), SCHEMA), on_release=ends)
+        Run.train(plan(), DataRequest(str(rows), SCHEMA), on_release=ends)
     assert len(ReadsFiles.closed) == 1
 
 
@@ -155,7 +156,7 @@ def test_an_engine_is_closed_whatever_ends_the_fit(rows):
 def test_what_an_engine_of_files_has_not_is_refused_before_it_opens_one(rows, asked, reason):
     request = replace(DataRequest(str(rows), SCHEMA), **asked)
     with pytest.raises(InvalidInputError, match=reason):
-        train(plan(), request)
+        Run.train(plan(), request)
     assert not ReadsFiles.opened
 
 
@@ -176,7 +177,7 @@ def test_counts_and_several_fits_are_refused_uncharged(rows, labels, asked, reas
     schema = Schema.from_toml(COLUMNS.replace("classes = [", f"classes = [{labels}"))
     released = []
     with pytest.raises(InvalidInputError, match=reason):
-        train(plan(**asked), DataRequest(str(rows), schema), on_release=released.append)
+        Run.train(plan(**asked), DataRequest(str(rows), schema), on_release=released.append)
     assert not released and len(ReadsFiles.closed) == 1
 
 
@@ -197,7 +198,7 @@ def test_an_address_is_after_the_name():
 def test_an_engine_is_told_its_address(rows):
     asked = plan()
     asked = replace(asked, settings=replace(asked.settings, engine="x:tcp://host:8786"))
-    train(asked, DataRequest(str(rows), SCHEMA))
+    Run.train(asked, DataRequest(str(rows), SCHEMA))
     assert ReadsFiles.opened[0].address == "tcp://host:8786"
 
 

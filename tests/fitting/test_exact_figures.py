@@ -3,11 +3,10 @@
 import pytest
 
 from dpcore.errors import RegistryError
-from dpcore.fitting.run import train
 from dpcore.fitting.steps import held_out_rows
 from dpcore.fitting.steps.held_out_rows import foreign_figures
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import DataRequest, make_plan
+from dpcore.plugin.commands import DataRequest, Run, make_plan
 from dpcore.plugin.parts import load_registry
 
 
@@ -18,7 +17,7 @@ def test_without_the_package_a_test_says_what_to_install_before_the_run(monkeypa
     plan = make_plan(Settings(loss="logistic", algo="dp-agd"))
     for asked in ({"test": "no.csv"}, {"test_fraction": 0.2}):
         with pytest.raises(RegistryError, match=r"rows to test on. .*pip install dpcore-report\.$"):
-            train(plan, DataRequest("none.csv", **asked))
+            Run.train(plan, DataRequest("none.csv", **asked))
     assert held_out_rows.exact_figures_if_there() is None
 
 

@@ -14,8 +14,14 @@ from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.plugin import Gaussian, RowCount, Solution
 from dpcore.plugin.commands import Run
-from dpcore.plugin.parts import GaussianDpEvent, Registry, dataset_from_arrays, load_registry
-from dpcore.registry.catalogue import KINDS, Entry
+from dpcore.plugin.parts import (
+    GaussianDpEvent,
+    Registration,
+    Registry,
+    dataset_from_arrays,
+    load_registry,
+)
+from dpcore.registry.catalogue import KINDS
 
 
 class Smaller(float):
@@ -114,7 +120,7 @@ def planned(monkeypatch):
         monkeypatch.setitem(sys.modules, module.__name__, module)
         known = load_registry()
         target = f"{module.__name__}:Given"
-        entry = Entry("optimizer", "greedy", target, "s", "", module.__name__, "1")
+        entry = Registration("optimizer", "greedy", target, "s", "", module.__name__, "1")
         entries = [held for kind in KINDS for held in known.entries(kind)]
         optimizer.released.clear()
         settings = Settings(algo="greedy", **{"epsilon": 1.0, "delta": 1e-6, **asked})

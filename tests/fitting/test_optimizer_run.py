@@ -7,13 +7,12 @@ import pytest
 
 from dpcore.errors import OptimizerError, full_text
 from dpcore.fitting.optimizer_run import run_optimizer
-from dpcore.plugin.parts import Registry
-from dpcore.registry.catalogue import Entry
+from dpcore.plugin.parts import Registration, Registry
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_lab.checks import check_huge_epsilon_limit, check_repeatable_when_seeded, run_checks
 
-ENTRY = Entry("optimizer", "dp-gd", "dpcore_baselines.dp_gd:DpGd", "", "", "dist", "1.0")
-NOISE = Entry("mechanism", "theirs", "their_noise:Theirs", "Noise.", "", "their-dist", "1.0")
+ENTRY = Registration("optimizer", "dp-gd", "dpcore_baselines.dp_gd:DpGd", "", "", "dist", "1.0")
+NOISE = Registration("mechanism", "theirs", "their_noise:Theirs", "Noise.", "", "their-dist", "1.0")
 SOURCE = """
 def release(exact):
     try:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from dpcore import Schema, fit, load_model
-from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import DpcoreError, InvalidInputError, TargetNotMetError
 from dpcore.fitting import run_sessions
@@ -15,7 +14,14 @@ from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
 from dpcore.plugin.commands import Run
-from dpcore.plugin.parts import Dataset, Ledger, SeededNoise, TableSession, dataset_from_arrays
+from dpcore.plugin.parts import (
+    Dataset,
+    GdpAccountant,
+    Ledger,
+    SeededNoise,
+    TableSession,
+    dataset_from_arrays,
+)
 from dpcore.session.charges import Charges
 
 CLASSES = ("a", "b", "c")

@@ -10,11 +10,10 @@ from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.slots import accountants_for, mechanism_in, others_for
 from dpcore.fitting.request.settings import Settings
 from dpcore.plugin import Gaussian, Slot
-from dpcore.plugin.parts import GaussianDpEvent, PureDpEvent, Registry, load_registry
+from dpcore.plugin.parts import GaussianDpEvent, PureDpEvent, Registration, Registry, load_registry
 from dpcore.privacy.statement import foreign_parts
-from dpcore.registry.catalogue import Entry
 
-ENTRY = Entry("mechanism", "own", "own_noise:Own", "Noise.", "", "own-dist", "1.0")
+ENTRY = Registration("mechanism", "own", "own_noise:Own", "Noise.", "", "own-dist", "1.0")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import dpcore
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.run import train
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.commands import DataRequest, Run
 from dpcore_lab.compare.data_rows import Rows
@@ -116,7 +115,7 @@ def test_the_number_of_rows_is_never_public(file, relation):
 def test_rows_of_a_unit_are_chosen_once_before_rows_are_held_out(file):
     request = DataRequest(str(file[0]), file[1], test_fraction=0.25)
     plan = make_plan(Settings(epsilon=4.0))
-    training = train(plan, request)
+    training = Run.train(plan, request)
     assert set(training.diagnostics) >= {"train_loss", "test_accuracy"}
     data = request.load(ADD)
     for part in (data.train, data.test):

@@ -14,7 +14,7 @@ from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.utility_warning import UtilityWarning
 from dpcore.fitting.request.settings import Settings
 from dpcore.plugin import ExpectedUtility
-from dpcore.plugin.commands import DataRequest, Run, train
+from dpcore.plugin.commands import DataRequest, Run
 from dpcore.plugin.parts import dataset_from_arrays
 
 RNG = np.random.default_rng(0)
@@ -94,7 +94,7 @@ def test_train_says_it_on_standard_error_before_its_report(tmp_path, caplog):
         'label = { kind = "label", classes = [0, 1] }\n'
     )
     with caplog.at_level(logging.INFO, "dpcore"):
-        training = train(make_plan(Settings(epsilon=0.1)), DataRequest(str(table), schema))
+        training = Run.train(make_plan(Settings(epsilon=0.1)), DataRequest(str(table), schema))
     said = [record.getMessage() for record in caplog.records]
     assert sum("may do no better than a constant" in sentence for sentence in said) == 1
     assert training.was_warned and training.cautions() == []

@@ -11,12 +11,12 @@ from scipy.integrate import quad
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (
+    ExponentialMechanismDpEvent,
     NoiseSource,
     PureDpEvent,
     SeededNoise,
     Sensitivity,
 )
-from dpcore.privacy.events import ExponentialMechanismDpEvent
 from dpcore_accounting.selections.exponential import Exponential
 from dpcore_accounting.selections.permute_and_flip import PermuteAndFlip
 from dpcore_accounting.selections.report_noisy_max import ReportNoisyMax

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from coded_rows import coded
 
-from dpcore.accountants import GdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Softmax
 from dpcore.plugin import Gaussian, NeighboringRelation, Problem
 from dpcore.plugin.parts import (
+    GdpAccountant,
     LocalEngine,
     Logistic,
     SeededNoise,

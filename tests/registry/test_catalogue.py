@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from dpcore.errors import RegistryError, near_names
-from dpcore.plugin.parts import Registry
-from dpcore.registry.catalogue import KINDS, Entry, core_registry, load_registry
+from dpcore.plugin.parts import Registration, Registry
+from dpcore.registry.catalogue import KINDS, core_registry, load_registry
 from dpcore.registry.installed import group_of
 from dpcore.registry.kinds import hook_of
 
@@ -22,7 +22,7 @@ BAD = Path(__file__).parents[1] / "bad_plugins"
 def entry(
     name, kind="mechanism", distribution="dpcore", target="dpcore.mechanisms.laplace:Laplace"
 ):
-    return Entry(kind, name, target, "A summary.", "", distribution, "1.0")
+    return Registration(kind, name, target, "A summary.", "", distribution, "1.0")
 
 
 @pytest.fixture

@@ -6,9 +6,8 @@ from types import MappingProxyType
 import pytest
 
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.plugin.parts import Registry
+from dpcore.plugin.parts import Registration, Registry
 from dpcore.registry import kinds
-from dpcore.registry.catalogue import Entry
 from dpcore.registry.kinds import Kind, checked_data, hook_of
 
 PRINTER = Kind("tea-printer", "tea-printers", {"suffixes": (), "group": ""}, alone=("suffixes",))
@@ -25,7 +24,7 @@ class Open:
 
 
 def entry(name, *suffixes, owner="acme"):
-    return Entry("tea-printer", name, "a:B", "S.", "", owner, "1.0", {"suffixes": suffixes})
+    return Registration("tea-printer", name, "a:B", "S.", "", owner, "1.0", {"suffixes": suffixes})
 
 
 def test_a_hook_is_named_by_the_plural():

@@ -12,8 +12,8 @@ from dpcore.errors import BudgetExceededError, OptimizerError, RegistryError
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.model.details import bounded
 from dpcore.plugin import Solution
-from dpcore.plugin.parts import Logistic, Registry
-from dpcore.registry.catalogue import Entry, load_registry
+from dpcore.plugin.parts import Logistic, Registration, Registry
+from dpcore.registry.catalogue import load_registry
 from dpcore.registry.slots import Slot
 
 SECRET = "the first row is 41, Bern"
@@ -26,7 +26,9 @@ GOOD = {
     "minimize": lambda self, problem, session: Solution(None, "Done."),
 }
 STATED = ("slots", "relations", "needs", "minimize")
-ENTRY = Entry("optimizer", "broken", "broken_plugin:Broken", "Breaks.", "", "broken-dist", "1.2")
+ENTRY = Registration(
+    "optimizer", "broken", "broken_plugin:Broken", "Breaks.", "", "broken-dist", "1.2"
+)
 
 
 def make(**attributes):

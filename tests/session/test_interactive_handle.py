@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, RowCount
@@ -15,6 +14,7 @@ from dpcore.plugin.parts import (
     ComposedDpEvent,
     ExPostDpEvent,
     GaussianDpEvent,
+    GdpAccountant,
     LocalEngine,
     Logistic,
     PureAccountant,

@@ -20,7 +20,7 @@ from dpcore.data.blocks.rounded_line import RoundedLine
 from dpcore.data.blocks.truncation import MOST_FEATURES
 from dpcore.data.targets import on_grid
 from dpcore.data.units import ends_of_blocks
-from dpcore.data.weighted_labels import paired, plain_labels
+from dpcore.data.weighted_labels import clamped_labels, paired, plain_labels
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.exact.grid import BLOCK_ROWS, BLOCK_SUM_BITS, CAPACITY, LARGEST_NORM, MOST_FILES
 
@@ -47,8 +47,9 @@ class Table:
     Of the class are the constants of ``dpcore.exact.grid``: the rows of a block and the files of a
     table at most, the rows that exact sums hold where the schema says no other figure, and that a
     block's float64 sum of whole numbers below ``2**BLOCK_SUM_BITS`` is exact. So are the functions
-    of what its blocks hold: ``on_grid`` of features in [0, 1], ``plain_labels`` of labels with or
-    without weights, and ``freeze`` and ``is_frozen`` of arrays that nobody can write to any more.
+    of what its blocks hold: ``on_grid`` of features in [0, 1], ``plain_labels`` and
+    ``clamped_labels`` of labels with or without weights, and ``freeze`` and ``is_frozen`` of arrays
+    that nobody can write to any more.
     """
 
     BLOCK_ROWS: ClassVar[int] = BLOCK_ROWS
@@ -56,7 +57,8 @@ class Table:
     CAPACITY: ClassVar[int] = CAPACITY
     MOST_FILES: ClassVar[int] = MOST_FILES
 
-    freeze, is_frozen, on_grid, plain_labels = (
+    clamped_labels, freeze, is_frozen, on_grid, plain_labels = (
+        staticmethod(clamped_labels),
         staticmethod(freeze),
         staticmethod(is_frozen),
         staticmethod(on_grid),

@@ -12,7 +12,7 @@ from dpcore.registry.catalogue import Registry, load_registry
 
 if TYPE_CHECKING:
     from dpcore.data.schema.values import Entry
-    from dpcore.registry.entries import Entry as RegistryEntry
+    from dpcore.registry.entries import Registration
 
 __all__ = ["FILL", "TOP_KEYS", "ColumnKind", "Key"]
 
@@ -65,11 +65,11 @@ class ColumnKind:
         return found
 
     @staticmethod
-    def installed() -> list[RegistryEntry]:
+    def installed() -> list[Registration]:
         """Return the installed kinds, each with its ``name`` and ``summary``: those of this project
         first, the label's and "drop" behind those of features, in the order of registration."""
 
-        def place(each: RegistryEntry) -> tuple[bool, bool]:
+        def place(each: Registration) -> tuple[bool, bool]:
             return not is_ours(each.target.partition(":")[0]), each.name in ("label", "drop")
 
         return sorted(load_registry(_KIND).in_order(_KIND), key=place)

@@ -14,7 +14,7 @@ from dpcore.fitting.steps.weights import BALANCED, weighing
 from dpcore.model.details import plain
 from dpcore.privacy.figures import copied_figure
 from dpcore.privacy.immutable import private_copy
-from dpcore.registry.catalogue import Entry, load_registry
+from dpcore.registry.catalogue import Registration, load_registry
 from dpcore.registry.step_class import foreign_step
 from dpcore.registry.tables.declarations import accountant_facts, engine_facts, optimizer_facts
 
@@ -35,7 +35,7 @@ class Plan:
     """The parts of one fit, built and checked; nothing of it depends on the data."""
 
     settings: Settings
-    entry: Entry
+    entry: Registration
     optimizer: Optimizer
     use: dict[str, str]
     loss: Loss

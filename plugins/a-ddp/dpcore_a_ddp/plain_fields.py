@@ -24,9 +24,11 @@ _MOST = 2**63 - 1
 
 
 def take_plain(part: Any) -> None:
-    """Make a dataclass's numbers plain ones; InvalidInputError for a value of another type than its
-    field, subclasses included, which may compare and convert as they like, and for a number beyond
-    64 bits, with which no float can be computed."""
+    """Make a dataclass's numbers plain ones.
+
+    Raises InvalidInputError for a value of another type than its field, subclasses included, which
+    may compare and convert as they like, and for a number beyond 64 bits, which no float may hold.
+    """
     for field in dataclasses.fields(part):
         value = getattr(part, field.name)
         if type(value) not in _KINDS[field.type]:

@@ -6,9 +6,8 @@ import functools
 
 import numpy as np
 
-from dpcore.accountants import GdpAccountant
 from dpcore.plugin import Problem
-from dpcore.plugin.parts import Logistic, SeededNoise, dataset_from_arrays
+from dpcore.plugin.parts import GdpAccountant, Logistic, SeededNoise, dataset_from_arrays
 from dpcore_a_ddp.pools.in_process import InProcessPool
 from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.pools.session_pool import SessionPool

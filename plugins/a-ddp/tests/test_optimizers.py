@@ -8,12 +8,11 @@ from pool_users import problem_of
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from dpcore.accountants.gdp import GdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem, Settings
 from dpcore.plugin.commands import Run, make_plan
-from dpcore.plugin.parts import Logistic, dataset_from_arrays
+from dpcore.plugin.parts import GdpAccountant, Logistic, dataset_from_arrays
 from dpcore_a_ddp.a_ddp import ADdp
 from dpcore_a_ddp.baselines import SgdAdvLocal, SgdMaj, SgdPass, SgdUsers
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian, basic_split

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from dpcore.accountants import GdpAccountant, ZcdpAccountant
+from dpcore.accountants import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.plugin import noise_multiplier
 from dpcore.plugin.parts import (
     ComposedDpEvent,
     GaussianDpEvent,
+    GdpAccountant,
     LaplaceDpEvent,
     RandomizedSensitivityGaussian,
 )

@@ -2,10 +2,15 @@
 
 import pytest
 
-from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.plugin import FixedSchedule, NeighboringRelation
-from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PoissonSampledDpEvent, PureDpEvent
+from dpcore.plugin.parts import (
+    GaussianDpEvent,
+    GdpAccountant,
+    LaplaceDpEvent,
+    PoissonSampledDpEvent,
+    PureDpEvent,
+)
 from dpcore_accounting import renyi_orders
 from dpcore_accounting.rdp import RdpAccountant
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.accountants import GdpAccountant
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.plugin import FixedSchedule, NeighboringRelation
 from dpcore.plugin.parts import (
     ComposedDpEvent,
     GaussianDpEvent,
+    GdpAccountant,
     LaplaceDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,

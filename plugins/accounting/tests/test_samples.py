@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from dpcore.accountants.gdp import GdpAccountant
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, RowCount
 from dpcore.plugin.parts import (
     GaussianDpEvent,
+    GdpAccountant,
     LocalEngine,
     Logistic,
     PoissonSampledDpEvent,

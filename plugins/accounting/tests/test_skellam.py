@@ -5,9 +5,9 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpcore.accountants import GdpAccountant, ZcdpAccountant
+from dpcore.accountants import ZcdpAccountant
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.plugin.parts import RenyiDpEvent, SkellamDpEvent
+from dpcore.plugin.parts import GdpAccountant, RenyiDpEvent, SkellamDpEvent
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.skellam import skellam_delta_up, skellam_renyi_up
 from dpcore_lab.recount.ledger import renyi_divergence

@@ -11,13 +11,12 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from dpcore import fit
-from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.cli import app
 from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.losses.squared import Squared
 from dpcore.plugin import Gaussian, NeighboringRelation
-from dpcore.plugin.parts import LocalEngine, Logistic, SeededNoise, TableSession
+from dpcore.plugin.parts import GdpAccountant, LocalEngine, Logistic, SeededNoise, TableSession
 from dpcore_accuracy_first.brownian_noise.revealed import NumberInL2, revealed_walk
 from dpcore_accuracy_first.brownian_reduction import CovBnr, OutputBnr
 from dpcore_accuracy_first.objectives.in_l2 import MinimizerInL2

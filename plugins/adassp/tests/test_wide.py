@@ -7,12 +7,11 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dpcore import fit
-from dpcore.accountants import GdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.memory import memory_of
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import SeededNoise
+from dpcore.plugin.parts import GdpAccountant, SeededNoise
 from dpcore_adassp.adassp import AdaSsp
 from dpcore_adassp.boosted_adassp import BoostedAdaSsp
 from dpcore_adassp.gram_ridge import GramRidge

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from dpcore import fit
 from dpcore.errors import DpcoreError, InvalidInputError
+from dpcore.losses.logistic import Softmax
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import GdpAccountant, Logistic, SeededNoise, TableSession
@@ -104,6 +105,17 @@ def test_a_corner_gets_less_time_on_standardised_rows(u, time, steps):
         assert defaults.time_for(u, loss, **rules) == pytest.approx(time, rel=0.001)
         assert defaults.steps_for(time, u, loss, **rules) == steps
     assert defaults.time_for(u, Logistic(), **rules) > 1.5 * time
+
+
+@pytest.mark.parametrize("standardized", [False, True])
+def test_a_corner_of_several_classes_has_time_and_steps(standardized):
+    facts = {"name": "corner", "classification": True, "multiclass": True, "convex": True}
+    facts |= {"lipschitz": math.sqrt(2), "smoothness": math.inf}
+    corner = type("Corner", (), {**facts, "value": Softmax.value, "dvalue": Softmax.dvalue})()
+    rules = {"momentum": 0.85, "standardized": standardized}
+    for u in (4.2, 42, 1250):  # Of a curvature of infinity there were none.
+        time = defaults.time_for(u, corner, **rules)
+        assert 100 <= time < math.inf and 50 <= defaults.steps_for(time, u, corner, **rules) <= 400
 
 
 @pytest.mark.slow

@@ -4,10 +4,9 @@ import dataclasses
 
 import pytest
 
-from dpcore.accountants import GdpAccountant
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
-from dpcore.plugin.parts import Logistic, PureAccountant
+from dpcore.plugin.parts import GdpAccountant, Logistic, PureAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_baselines.auto import Auto
 from dpcore_baselines.descent.defaults import TELLING

@@ -8,10 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from dpcore import fit
-from dpcore.accountants import (
-    GdpAccountant,
-    ZcdpAccountant,
-)
+from dpcore.accountants import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError, UnsupportedEventError
 from dpcore.fitting.reporting import _is_exact
 from dpcore.plugin import Gaussian, Laplace, NeighboringRelation, RowCount, Settings
@@ -20,6 +17,7 @@ from dpcore.plugin.parts import (
     AdditiveAccountant,
     ComposedDpEvent,
     GaussianDpEvent,
+    GdpAccountant,
     Logistic,
     NonPrivateDpEvent,
     PoissonSampledDpEvent,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from dpcore.accountants import GdpAccountant, ZcdpAccountant
+from dpcore.accountants import ZcdpAccountant
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.fitting.planning.compatibility import check_fits
 from dpcore.losses.logistic import Softmax
@@ -17,6 +17,7 @@ from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import (
     GaussianDpEvent,
+    GdpAccountant,
     LaplaceDpEvent,
     Logistic,
     PureAccountant,

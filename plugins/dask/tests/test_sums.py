@@ -9,7 +9,7 @@ import pytest
 import dpcore
 from dpcore.errors import AnswerError, EngineError, InvalidInputError
 from dpcore.plugin import RowCount, Settings
-from dpcore.plugin.commands import DataRequest, make_plan, train
+from dpcore.plugin.commands import DataRequest, Run, make_plan
 from dpcore.plugin.engines import Registered
 from dpcore.plugin.parts import (
     Dataset,
@@ -172,7 +172,7 @@ def test_a_run_on_a_data_set_by_name_states_the_same(cluster):
     asked = {"algo": "dp-gd", "epsilon": 1.0, "seed": 7, "params": lines}
     engines = "local", f"dask:{cluster.scheduler_address}"
     here, there = (
-        train(make_plan(Settings(engine=engine, **asked)), DataRequest("census-sim"))
+        Run.train(make_plan(Settings(engine=engine, **asked)), DataRequest("census-sim"))
         for engine in engines
     )
     assert np.array_equal(here.model.w, there.model.w)

@@ -8,8 +8,7 @@ from agd_runs import ADD, REPLACE, recorded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.accountants.gdp import GdpAccountant
-from dpcore.plugin.parts import Logistic
+from dpcore.plugin.parts import GdpAccountant, Logistic
 from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_baselines.losses.huber import HuberSvm
 from dpcore_dp_agd.optimizer import DpAgd

@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import (
-    GridScale,
-    LazyUniform,
-    TableSession,
-    exp_up,
-    sealed,
-)
+from dpcore.plugin.parts import GridScale, NoiseSource, TableSession, exp_up, sealed
 from dpcore_accounting.selections.exponential import Exponential
 from dpcore_accounting.selections.utilities import require_utilities
 from dpcore_frank_wolfe.kernels import group_sizes, place_in_group
@@ -36,7 +30,7 @@ _MOST_CANDIDATES = 2**26
 """The sum of their weights, each at most 2^_WEIGHT_BITS + 1, is below 2^63."""
 _WORD_BITS = 64
 _FIRST_BITS = 192
-"""So many bits a ``LazyUniform`` asks for first, whose share of a weight is worked out once."""
+"""So many bits a ``lazy_uniform`` asks for first, whose share of a weight is worked out once."""
 
 
 @sealed
@@ -133,7 +127,9 @@ def _is_kept(
     for least in itertools.chain(itertools.repeat(scale.significand, whole), (rest,)):
         if int(noise.exponential(unit, 1)[0]) < least:
             return False
-    uniform = LazyUniform(int(noise.words(1)[0]), _WORD_BITS, lambda: int(noise.words(1)[0]))
+    uniform = NoiseSource.lazy_uniform(
+        int(noise.words(1)[0]), _WORD_BITS, lambda: int(noise.words(1)[0])
+    )
     return not uniform.exceeds(
         lambda bits: share if bits == _FIRST_BITS else _share_of_weight(group, weight, bits)
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import Problem
-from dpcore.plugin.parts import clamped_labels
+from dpcore.plugin.parts import Table
 from dpcore_frank_wolfe.kernels import fill_columns, largest_steps
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class SparseRows:
         counts, indices, steps = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         self.indptr = np.append(0, np.cumsum(counts, dtype=np.int64))
         self.indices, self.steps = indices, steps
-        labels = [clamped_labels(block.y) for block in blocks] or [np.empty(0)]
+        labels = [Table.clamped_labels(block.y) for block in blocks] or [np.empty(0)]
         self.y = np.concatenate(labels)
         self.factor = np.concatenate([np.empty(0), *(block.factor for block in blocks)])
         largest = np.zeros(self.y.size, dtype=np.int64)

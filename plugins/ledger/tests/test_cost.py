@@ -5,10 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import PureAccountant
+from dpcore.plugin.parts import GdpAccountant, PureAccountant
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_ledger.cost import Run, cost_of, times_of

@@ -11,11 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 import dpcore
-from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.cli import app
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError
-from dpcore.plugin.parts import PureAccountant
+from dpcore.plugin.parts import GdpAccountant, PureAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_ledger import TableLedger, Terms
 from dpcore_ledger.cost import Run, cost_of

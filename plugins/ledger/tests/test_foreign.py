@@ -8,8 +8,7 @@ import dpcore
 from dpcore import Schema
 from dpcore.data.schema import named_ledger
 from dpcore.errors import BudgetExceededError, InvalidInputError, LedgerError, RegistryError
-from dpcore.plugin.parts import Registry, load_registry
-from dpcore.registry.catalogue import Entry
+from dpcore.plugin.parts import Registration, Registry, load_registry
 from dpcore_tables.statistics import open_session
 
 
@@ -68,7 +67,7 @@ NAME = f"{__name__}:Kept"
 
 @pytest.fixture(autouse=True)
 def kept(monkeypatch):
-    entry = Entry("ledger", "table", NAME, "In memory.", "", "somebody-elses", "1.0")
+    entry = Registration("ledger", "table", NAME, "In memory.", "", "somebody-elses", "1.0")
     registry = Registry([entry])
     monkeypatch.setattr(named_ledger, "load_registry", lambda kind=None: registry)
     monkeypatch.setattr(Kept, "told", [])

@@ -13,12 +13,11 @@ import pytest
 from typer.testing import CliRunner
 
 import dpcore
-from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.cli import app
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.plugin.ledgers import LedgerEntry
-from dpcore.plugin.parts import ApproximateDpEvent, GaussianDpEvent, PureAccountant
+from dpcore.plugin.parts import ApproximateDpEvent, GaussianDpEvent, GdpAccountant, PureAccountant
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_ledger import TableLedger, Terms, runs

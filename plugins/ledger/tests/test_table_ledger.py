@@ -12,11 +12,10 @@ import tempfile
 
 import pytest
 
-from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError, LedgerError
 from dpcore.plugin.ledgers import LedgerEntry
-from dpcore.plugin.parts import GaussianDpEvent
+from dpcore.plugin.parts import GaussianDpEvent, GdpAccountant
 from dpcore_ledger import TableLedger, Terms, chain
 from dpcore_ledger.chain import Chain
 from dpcore_ledger.cost import Run

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, NeighboringRelation, ordered_norm
-from dpcore.plugin.parts import Sensitivity, clamped_labels, constant, sealed
+from dpcore.plugin.parts import Sensitivity, Table, constant, sealed
 from dpcore_rsgd_ar.closed_forms import CLOSED_FORMS
 from dpcore_rsgd_ar.kernels import bound_coefficients
 from dpcore_rsgd_ar.ordered_rows import order_rows, rotate_rows
@@ -145,7 +145,7 @@ def run_pass(rows: OrderedRows, query: SgdPass) -> np.ndarray:
     edges = np.concatenate([[0], np.cumsum(sizes)])
     steps = np.broadcast_to(schedule.step_sizes, (schedule.epochs, m))
     w, total = np.zeros(facts.n_features), np.zeros(facts.n_features)
-    buffer, labels = np.empty(sizes.max()), clamped_labels(rows.y)
+    buffer, labels = np.empty(sizes.max()), Table.clamped_labels(rows.y)
     for epoch in range(schedule.epochs):
         for j in range(m):
             start, stop = int(edges[j]), int(edges[j + 1])

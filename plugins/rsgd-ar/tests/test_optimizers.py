@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore import fit
-from dpcore.accountants import GdpAccountant, ZcdpAccountant
+from dpcore.accountants import ZcdpAccountant
 from dpcore.plugin import Gaussian, NeighboringRelation
 from dpcore.plugin.parts import (
     GaussianDpEvent,
+    GdpAccountant,
     LaplaceDpEvent,
     Logistic,
     PureAccountant,

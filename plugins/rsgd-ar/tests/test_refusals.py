@@ -4,12 +4,18 @@ import math
 
 import pytest
 
-from dpcore.accountants import GdpAccountant, PureAccountant, ZcdpAccountant
+from dpcore.accountants import ZcdpAccountant
 from dpcore.errors import DpcoreError, InvalidInputError, UnsupportedEventError
 from dpcore.fitting.planning.compatibility import check_fits
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
-from dpcore.plugin.parts import GaussianDpEvent, Logistic, SeededNoise
+from dpcore.plugin.parts import (
+    GaussianDpEvent,
+    GdpAccountant,
+    Logistic,
+    PureAccountant,
+    SeededNoise,
+)
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_baselines.losses.hinge import HingeSvm
 from dpcore_lab.checks import RecordingSession, make_rows

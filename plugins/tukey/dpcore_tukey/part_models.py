@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, NeighboringRelation, Problem, ordered_sum
-from dpcore.plugin.parts import LossFacts, Sensitivity, Table, clamped_labels, sealed
+from dpcore.plugin.parts import LossFacts, Sensitivity, Table, sealed
 from dpcore_tukey.kernels import add_products, back_substitute, eliminate
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class PartModels:
 
     def _steps(self, block: Block) -> np.ndarray:
         """Return the rows in whole steps, the last column first, and the target behind them."""
-        columns = (block.rows()[:, ::-1], clamped_labels(block.y)[:, np.newaxis])
+        columns = (block.rows()[:, ::-1], Table.clamped_labels(block.y)[:, np.newaxis])
         steps = np.ldexp(np.concatenate(columns, axis=1), self.bits)
         return np.trunc(steps).astype(np.int64)
 

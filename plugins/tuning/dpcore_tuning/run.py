@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.plugin import Solution
-from dpcore.plugin.commands import LedgerRequest, Run, train
+from dpcore.plugin.commands import LedgerRequest, Run
 from dpcore.plugin.ledgers import Found, LedgerEntry
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
@@ -44,7 +44,7 @@ def tune(search: Search, request: DataRequest, charges: Any, table_ledger: Ledge
     """Return the training of a search on the data that were asked for, without its seconds: they
     would tell how many tries there were."""
     by = partial(tune_run, search)
-    return train(search.plans[0], request, None, charges, table_ledger, by)
+    return Run.train(search.plans[0], request, None, charges, table_ledger, by)
 
 
 def tune_dataset(

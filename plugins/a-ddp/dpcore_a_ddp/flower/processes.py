@@ -1,8 +1,9 @@
 """Flower's processes on this machine: one SuperLink, and SuperNodes, started and stopped.
 
-Everything listens on 127.0.0.1 by TLS and writes into one folder. A node has a key of its own, and
-the SuperLink takes registered keys alone. Flower's reports to its makers and its
-look for updates are switched off, and it installs nothing.
+Everything listens on 127.0.0.1 and writes into one folder; what nodes and SuperLink say to each
+other is TLS. A node has a key of its own, and the SuperLink takes registered keys alone. A node
+runs that app bundle alone which was signed for this deployment. Flower's reports to its makers
+and its look for updates are switched off, and it installs nothing.
 """
 
 from __future__ import annotations
@@ -23,11 +24,14 @@ from typing import Self
 
 from dpcore.errors import DpcoreError
 from dpcore.plugin import InvalidInputError
+from dpcore_a_ddp.flower.bundle import BundleHub, sign_bundle
 from dpcore_a_ddp.flower.certificates import make_certificates, make_node_key
 
 __all__ = ["APP", "Deployment", "DeploymentError"]
 
 APP = Path(__file__).parent / "app"
+_APP_SPEC = "@dpcore/dpcore-a-ddp-app==0.1.0"
+"""Its publisher, name and version."""
 _HOST = "127.0.0.1"
 _QUIET = {
     "FLWR_TELEMETRY_ENABLED": "0",
@@ -64,7 +68,9 @@ class Deployment:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder.chmod(0o700)
         self._certificates = make_certificates(self.folder, _HOST)
+        self._hub = BundleHub(_HOST)
         try:
+            self._sign_app()
             self._start_link()
         except BaseException:
             self.stop()
@@ -89,7 +95,9 @@ class Deployment:
         where = ("--host", _HOST, "--port", str(_free_port()))
         link = ("--superlink", f"{_HOST}:{self._port}")
         node_config = ("--node-config", f"user-file={_quoted(user_file)}")
-        self._start(name, "flower-supernode", *authority, *own_key, *link, *where, *node_config)
+        trusted = ("--trusted-entities", os.fspath(self.trusted))
+        options = *authority, *own_key, *link, *where, *trusted, *node_config
+        self._start(name, "flower-supernode", *options)
 
     def kill(self, name: str) -> None:
         """End a process and all that it started, at once, as a crash would."""
@@ -114,7 +122,7 @@ class Deployment:
         ``flwr run`` fails or takes longer than ``seconds``.
         """
         config = f"job={_quoted(job)}"
-        command = ("flwr", "run", os.fspath(APP), "here", "--run-config", config, "--stream")
+        command = ("flwr", "run", _APP_SPEC, "here", "--run-config", config, "--stream")
         process = self._start("run", *command)
         end = time.monotonic() + seconds
         while process.poll() is None:
@@ -143,6 +151,22 @@ class Deployment:
             _signal(process, signal.SIGKILL)
             process.wait()
         self._processes.clear()
+        self._hub.close()
+
+    @property
+    def trusted(self) -> Path:
+        """The file of the keys whose bundles a node runs."""
+        return self.folder / "trusted.yaml"
+
+    def _sign_app(self) -> None:
+        """Build the app's bundle, sign it, and let the hub have it."""
+        for old in self.folder.glob("*.fab"):
+            old.unlink()
+        if self._start("run", "flwr", "build", "--app", os.fspath(APP)).wait():
+            raise DeploymentError(f"flwr build failed; see {self.log('run')}.")
+        (built,) = self.folder.glob("*.fab")
+        self._hub.bundle = sign_bundle(built)
+        self._hub.bundle.write_trusted(self.trusted)
 
     def _start_link(self) -> None:
         self._port = _free_port()
@@ -179,6 +203,7 @@ class Deployment:
         environment = {**os.environ, **_QUIET, "FLWR_HOME": os.fspath(self._home(name))}
         environment["PATH"] = f"{programs}{os.pathsep}{environment.get('PATH', '')}"
         environment["NO_PROXY"] = environment["no_proxy"] = _HOST
+        environment["FLWR_SUPERGRID_API_URL"] = self._hub.url
         # A process is started for each question: without compiled files that takes seconds more.
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         with self.log(name).open("ab") as log:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import LazyUniform, NoiseSource, cached_by_value
+from dpcore.plugin.parts import NoiseSource, cached_by_value
 from dpcore_a_ddp.kernels import integer_first
 
 __all__ = [
@@ -156,7 +156,7 @@ class SkellamLaw:
         return np.flatnonzero((least != most) | (most == self._table.low.size - 1))
 
     def exact(self, digits: int, bits: int, more: Callable[[], int]) -> int:
-        v = LazyUniform(digits & ((1 << (bits - 1)) - 1), bits, more)
+        v = NoiseSource.lazy_uniform(digits & ((1 << (bits - 1)) - 1), bits, more)
         low, high = 0, 1
         while not v.exceeds(self._tail(high)):
             low, high = high, 2 * high

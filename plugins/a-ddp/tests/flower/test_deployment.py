@@ -12,8 +12,9 @@ pytest.importorskip("flwr", reason="needs the extra dpcore-a-ddp[flower]")
 
 from dpcore import Schema, fit, load_model  # noqa: E402
 from dpcore.plugin import Settings  # noqa: E402
+from dpcore_a_ddp.flower.bundle import sign_bundle  # noqa: E402
 from dpcore_a_ddp.flower.deploy import deploy, main  # noqa: E402
-from dpcore_a_ddp.flower.processes import Deployment  # noqa: E402
+from dpcore_a_ddp.flower.processes import Deployment, DeploymentError  # noqa: E402
 from dpcore_a_ddp.pools.users_file import read_users  # noqa: E402
 
 pytestmark = pytest.mark.slow
@@ -113,6 +114,24 @@ def test_a_node_killed_in_mid_round_costs_its_round_and_nothing_twice(table, mon
     taken = {line["round"] for line in rounds if "ben" in line["joined"]}
     assert {0, 3} <= taken <= set(replies)
     assert load_model(table / "model.json").w.any()
+
+
+def test_a_node_runs_no_bundle_that_a_key_it_does_not_trust_has_signed(table, monkeypatch):
+    signed = Deployment._sign_app
+
+    def by_another_key(deployment):
+        signed(deployment)
+        (built,) = deployment.folder.glob("*.fab")
+        sign_bundle(built).write_trusted(deployment.trusted)
+
+    monkeypatch.setattr(Deployment, "_sign_app", by_another_key)
+    asked = settings(table, "sgd-maj", rounds=1)
+    with pytest.raises(DeploymentError):
+        deploy(asked, **files(table), out=table / "model.json", timeout=5.0)
+    processes = table / "run" / "processes"
+    for place in range(3):
+        assert "FAB verification failed" in (processes / f"node-{place}.log").read_text()
+    assert not [*(table / "run").glob("users/*/ledger.jsonl")]
 
 
 def test_secure_sums_of_eight_nodes_go_on_without_three_that_are_killed(table, monkeypatch):

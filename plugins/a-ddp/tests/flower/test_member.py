@@ -102,8 +102,7 @@ def test_a_budget_that_is_used_up_stays_so_in_the_next_process(own_files, rules)
 
 
 def test_a_process_for_each_round_sends_what_one_process_for_all_would(own_files, rules, users):
-    from dpcore.accountants.gdp import GdpAccountant
-    from dpcore.plugin.parts import SeededNoise
+    from dpcore.plugin.parts import GdpAccountant, SeededNoise
     from dpcore_a_ddp.pools.user_session import user_seed
 
     member, user = Member.read(own_files[1]), users[1]

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from dpcore import Schema, fit
-from dpcore.accountants.gdp import GdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import make_plan
-from dpcore.plugin.parts import Dataset, Logistic
+from dpcore.plugin.parts import Dataset, GdpAccountant, Logistic
 from dpcore_a_ddp.flower.member import Member, answer
 from dpcore_a_ddp.flower.pool import FlowerPool
 from dpcore_a_ddp.flower.wire import pack_answer

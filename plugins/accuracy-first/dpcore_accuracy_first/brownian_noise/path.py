@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import GridScale, LazyUniform
+from dpcore.plugin.parts import GridScale, NoiseSource
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import NoiseSource
@@ -124,7 +124,7 @@ def _rest(floor: int, scale: Fraction, word: Callable[[], int]) -> _Rest:
             low, high = (u * (2 * near + u) / (2 * scale * scale) for u in ends)
             return _exp(high, bits, ROUND_FLOOR), _exp(low, bits, ROUND_CEILING)
 
-        if not LazyUniform(word(), _WORD, word).exceeds(kept):
+        if not NoiseSource.lazy_uniform(word(), _WORD, word).exceeds(kept):
             return rest
 
 

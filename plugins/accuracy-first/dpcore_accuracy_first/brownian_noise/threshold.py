@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import (
     ApproximateDpEvent,
     GridScale,
-    LazyUniform,
+    NoiseSource,
     exp_down,
     exp_up,
     float_up,
@@ -219,11 +219,11 @@ def _odds(noisier: GridScale, finer: GridScale) -> Callable[[int], tuple[int, in
     return bounds
 
 
-def _uniform(noise: NoiseSource) -> LazyUniform:
+def _uniform(noise: NoiseSource) -> Any:
     def word() -> int:
         return int(noise.words(1)[0])
 
-    return LazyUniform(word(), _WORD, word)
+    return NoiseSource.lazy_uniform(word(), _WORD, word)
 
 
 def _one_sided(scale: GridScale, noise: NoiseSource) -> int:

@@ -224,10 +224,12 @@ def _curvature(loss: Loss) -> float:
 
 
 def _smooth_curvature(loss: Loss) -> float:
-    """Return the curvature of the logistic loss, of several classes if it is one of these: their
-    margins all move, so that half of the time goes as far."""
+    """Return the curvature of the logistic loss, of several classes if it is one of these, for
+    which that of a loss with a corner has no bound: their margins all move, so that half of the
+    time goes as far."""
     several = LossFacts.of(loss).multiclass
-    return _of_weight_one(loss, loss.smoothness) if several else _CURVATURE
+    bends = _of_weight_one(loss, loss.smoothness)
+    return (bends if math.isfinite(bends) else 2 * _CURVATURE) if several else _CURVATURE
 
 
 def _of_weight_one(loss: Loss, bound: float) -> float:

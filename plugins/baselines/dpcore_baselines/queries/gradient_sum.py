@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, Problem, round_parameters
-from dpcore.plugin.parts import (
-    LossFacts,
-    Table,
-    clamped_labels,
-    constant,
-    sealed,
-)
+from dpcore.plugin.parts import LossFacts, Table, constant, sealed
 from dpcore_baselines.queries.descent import load_descent
 from dpcore_baselines.queries.kernels import write_parts
 
@@ -116,7 +110,7 @@ def bounded_labels(block: Block, n_margins: int = 1) -> np.ndarray:
     if n_margins > 1:
         places: np.ndarray = np.clip(np.rint(block.y), 0.0, n_margins - 1.0)
         return places
-    return clamped_labels(block.y)
+    return Table.clamped_labels(block.y)
 
 
 def loss_error(loss: Loss, precise: bool = False) -> float:

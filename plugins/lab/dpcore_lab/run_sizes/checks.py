@@ -30,6 +30,7 @@ from dpcore_lab.run_sizes.first_calls import (
 )
 from dpcore_lab.run_sizes.mechanisms import check_mechanism_of_run, scales_of
 from dpcore_lab.run_sizes.optimizers import check_run
+from dpcore_lab.run_sizes.own_columns import check_of_its_columns, is_of_its_columns
 from dpcore_lab.run_sizes.request import LikeRun
 
 if TYPE_CHECKING:
@@ -100,7 +101,10 @@ def _of_part(
 ) -> Iterator[Outcome]:
     name = f"check_{kind} at the run's sizes"
     yield _outcome(name, partial(check, part, like), part, kind, like)
-    yield from outcomes_of(part, kind)
+    if kind == "query" and is_of_its_columns(part, like):
+        yield outcome_of("check_query", partial(check_of_its_columns, part, like), part, True)
+    else:
+        yield from outcomes_of(part, kind)
 
 
 def _outcome(name: str, check: Any, part: Any, kind: str, like: LikeRun) -> Outcome:

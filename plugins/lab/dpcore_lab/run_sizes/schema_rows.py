@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,15 +12,18 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.columns import transforms
 from dpcore.plugin.parts import Table
+from dpcore_lab.made_tables.special_rows import SPECIAL_VALUES
 from dpcore_lab.made_tables.tables import Rows
 from dpcore_tables.cells.columns import Columns
 from dpcore_tables.cells.features import encode
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dpcore import Schema
     from dpcore.plugin.columns import Encoding
 
-__all__ = ["rows_of_schema"]
+__all__ = ["rows_of_schema", "special_rows_of"]
 
 _EVERY = 4
 """One row in four has each of its numbers at an end of its bounds."""
@@ -30,6 +34,8 @@ _FAINT = slice(13, None, 4 * _EVERY)
 """Rows whose numbers are all a little above their lower ends, by the same share of their range, and
 no level: they differ from the shortest in one weak direction."""
 _SHARES = 2.0 ** -np.arange(2.0, 9.0)
+_FEW = 16
+"""Rows that take special values."""
 _ANY = 100.0
 """Numbers whose kind of column states no bounds are up to this size."""
 _SIZES = np.array([2.0**-12, 0.01, 0.1, 0.5, 0.9, 1.0, 1.0, 1.0])
@@ -68,6 +74,21 @@ def rows_of_schema(schema: Schema, n: int, seed: int = 0) -> Rows:
     if schema.units is None:
         return rows
     return replace(rows, units=_units(n, schema.units.rows_per_unit))
+
+
+def special_rows_of(rows: Rows, numbers: Sequence[int]) -> Rows:
+    """Return some rows of a schema, and each of them with one of its ``numbers``, the places of
+    features between 0 and 1, at each of the special values there."""
+    few = rows.take(np.arange(min(_FEW, len(rows.y))))
+    found = np.concatenate([block.rows() for block in few.table().blocks])
+    values = SPECIAL_VALUES[SPECIAL_VALUES <= 1.0]
+    changes = list(product(range(len(found)), numbers, values))
+    places = np.array([place for place, _, _ in changes], dtype=np.int64)
+    changed = found[places]
+    for row, (_, at, value) in zip(changed, changes, strict=True):
+        row[at] = value
+    y = np.concatenate([few.y, few.y[places]])
+    return replace(few, X=np.concatenate([found, changed]), y=y, units=None)
 
 
 def _units(n: int, most: int) -> np.ndarray:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.accountants.gdp import GdpAccountant
+from dpcore.plugin.parts import GdpAccountant
 from dpcore_lab.audit.claim import ALARM, Claim, Counts
 from dpcore_lab.audit.statistic import learn
 from dpcore_lab.audit.two_world import audit_worlds

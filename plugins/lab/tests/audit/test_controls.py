@@ -53,7 +53,7 @@ def test_half_the_sensitivity_under_replace_one_is_a_violation():
     ("epsilon", "runs"), [(4.0, 12_000), pytest.param(2.0, 36_000, marks=pytest.mark.slow)]
 )
 def test_a_gaussian_release_is_audited_at_nine_tenths(epsilon, runs):
-    from dpcore.accountants.gdp import GdpAccountant
+    from dpcore.plugin.parts import GdpAccountant
 
     mu = float(GdpAccountant.from_budget(epsilon, DELTA).budget) ** 0.5
     found = audited(release(Gaussian(1 / mu), [0, 0], [0, 1]), runs)

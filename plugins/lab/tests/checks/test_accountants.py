@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError
 from dpcore.plugin.parts import (
     ExponentialMechanismDpEvent,
+    GdpAccountant,
     NonPrivateDpEvent,
     PureAccountant,
     load_registry,

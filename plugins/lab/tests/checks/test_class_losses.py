@@ -154,6 +154,52 @@ def test_a_broken_twin_is_caught(changed, match):
         check_loss(twin(**changed))
 
 
+@dataclass(frozen=True)
+class LargestMargin:
+    """The hinge of several classes (Crammer & Singer 2001): max(0, 1 + max of the others - z_y).
+
+    Where others tie, the slope is that of the first of them, ``shared`` out or ``left_out``."""
+
+    shared: bool = False
+    left_out: bool = False
+
+    name: ClassVar[str] = "largest-margin"
+    classification: ClassVar[bool] = True
+    multiclass: ClassVar[bool] = True
+    convex: ClassVar[bool] = True
+    lipschitz = math.sqrt(2)
+    smoothness = math.inf
+
+    def value(self, z, y, out):
+        places = np.arange(y.size)
+        others = z.copy()
+        others[y.astype(int), places] = -np.inf
+        out[:] = np.maximum(0.0, 1.0 + others.max(axis=0) - z[y.astype(int), places])
+
+    def dvalue(self, z, y, out):
+        value, places = np.empty(y.size), np.arange(y.size)
+        self.value(z, y, value)
+        others = z.copy()
+        others[y.astype(int), places] = -np.inf
+        top = others == others.max(axis=0)
+        ties = top.sum(axis=0)
+        out[:] = top / ties if self.shared else top & (top.cumsum(axis=0) == 1)
+        out[y.astype(int), places] = -1.0
+        out *= (value > 0.0) & (~(self.left_out & (ties > 1)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_tie_of_classes_has_any_slope_of_a_convex_loss(shared):
+    check_loss(LargestMargin(shared))
+
+
+@pytest.mark.slow
+def test_a_slope_that_is_none_at_a_tie_is_found():
+    with pytest.raises(AssertionError, match="not the slope"):
+        check_loss(LargestMargin(left_out=True))
+
+
 @pytest.mark.parametrize("n_classes", [3, 11])
 def test_values_and_slopes_are_those_of_scipy(n_classes):
     # SciPy's scipy.special.logsumexp and softmax.

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from honest import Honest
 
-from dpcore.accountants.gdp import GdpAccountant
 from dpcore.plugin import FixedSchedule, Gaussian, Solution
 from dpcore.plugin.parts import (
     GaussianDpEvent,
+    GdpAccountant,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
 )

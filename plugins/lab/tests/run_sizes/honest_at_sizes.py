@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from leaks_at_sizes import BITS, ClassSums, Logistic, steps
 
+from dpcore.errors import InvalidInputError
 from dpcore.plugin import ClippedGradientSum, Laplace
 from dpcore.plugin.parts import LocalEngine, PoissonSampledDpEvent, Sensitivity
 from dpcore_accounting.samples import PoissonSample
@@ -119,7 +120,30 @@ def poisson(problem):
     return PoissonSample(ClippedGradientSum(problem, np.zeros(problem.w_shape), 1.0), 0.02)
 
 
-QUERIES = (ClassSums, LongestRow)
+@dataclass(frozen=True)
+class OlderThanTheMiddle:
+    """How many rows are in either half of the first of seven columns, those of its schema."""
+
+    problem: object
+
+    kind = "halves"
+
+    def __post_init__(self):
+        if self.problem.n_features != 7:
+            raise InvalidInputError("Expected the seven columns of the schema.")
+
+    def start(self):
+        return np.zeros(2, np.int64)
+
+    def answer_block(self, block):
+        is_older = block.rows()[:, 0] > 0.5
+        return np.array([is_older.sum(), (~is_older).sum()], np.int64)
+
+    def sensitivity(self, relation):
+        return Sensitivity("l1", float(relation.rows_changed), relation, 0)
+
+
+QUERIES = (ClassSums, LongestRow, OlderThanTheMiddle)
 
 
 class CoinsOfBlocks:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import honest_at_sizes as honest
 import leaks_at_sizes as leaks
+import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
@@ -116,6 +117,24 @@ def test_a_part_that_leaks_from_some_size_on_is_found(schema, kind, part, rows, 
 def test_an_honest_part_is_not_blamed(schema, kind, part, rows, facts):
     outcomes = run_checks_like(part, kind, request_of(schema, rows, facts))[1]
     assert all(outcome.passed for outcome in outcomes), outcomes
+
+
+class CountsASpecialRowThrice(honest.OlderThanTheMiddle):
+    def answer_block(self, block):
+        special = (block.rows()[:, 0] == 2.0**-11).sum()
+        return super().answer_block(block) + np.array([0, 2 * special])
+
+
+@pytest.mark.slow
+def test_a_query_for_its_schema_alone_is_asked_about_special_rows_of_it(schema):
+    outcomes = run_checks_like(CountsASpecialRowThrice, "query", LikeRequest(schema(), 300))[1]
+    assert [outcome.passed for outcome in outcomes] == [False, True]  # the special rows alone tell
+    assert "moved by more than the declared l1: by 3" in outcomes[0].reason
+
+
+def test_a_query_for_its_schema_alone_is_no_part_of_every_run():
+    with pytest.raises(InvalidInputError, match="seven columns"):
+        check_query(honest.OlderThanTheMiddle)
 
 
 def test_rows_of_a_schema_are_within_its_bounds(schema):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import ordered_norm
-from dpcore.plugin.parts import LossFacts, clamped_labels
+from dpcore.plugin.parts import LossFacts, Table
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem
@@ -42,7 +42,7 @@ def slopes(problem: Problem, w: np.ndarray, block: Block, largest: float) -> np.
     (n_rows,)."""
     c = np.empty(block.n_rows)
     z = np.ascontiguousarray(block.margins(w))
-    problem.loss.dvalue(z, clamped_labels(block.y), c)
+    problem.loss.dvalue(z, Table.clamped_labels(block.y), c)
     return _held(np.abs(c), largest)
 
 
@@ -53,7 +53,7 @@ def curvatures(problem: Problem, w: np.ndarray, block: Block) -> np.ndarray:
     and within e^(2^-8 c) times l'' for a loss of self-concordance c.
     """
     rise, below = np.empty(block.n_rows), np.empty(block.n_rows)
-    z, y = block.margins(w), clamped_labels(block.y)
+    z, y = block.margins(w), Table.clamped_labels(block.y)
     problem.loss.dvalue(np.ascontiguousarray(z + _STEP), y, rise)
     problem.loss.dvalue(np.ascontiguousarray(z - _STEP), y, below)
     rise -= below

@@ -13,7 +13,7 @@ from dpcore import load_model
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.fitting import run
 from dpcore.fitting.rows.run_rows import RunRows
-from dpcore.plugin.commands import DataRequest, make_plan, train
+from dpcore.plugin.commands import DataRequest, Run, make_plan
 from dpcore.plugin.parts import TableSession, load_registry
 from dpcore_report.evaluation import held_out_counts
 from dpcore_report.evaluation.text import evaluation_in_words
@@ -50,7 +50,7 @@ def trained(folder, fraction=0.5, share=0.2, epsilon=2.0, classes=("a", "b"), **
     values = {"algo": "dp-gd", "loss": loss, "delta": 1e-6, "params": {"steps": "10"}, **others}
     asked = settings(epsilon=epsilon, evaluate_share=share, **values)
     data, schema = rows_file(folder, classes=classes)
-    return train(make_plan(asked), DataRequest(data, schema, test_fraction=fraction))
+    return Run.train(make_plan(asked), DataRequest(data, schema, test_fraction=fraction))
 
 
 def test_one_release_is_charged_last_and_within_the_budget(tmp_path):
@@ -122,7 +122,7 @@ def with_private_bounds(folder, share, **others):
     values = {"algo": "dp-gd", "delta": 1e-6, "params": {"steps": "10"}, **others}
     asked = settings(epsilon=20.0, evaluate_share=share, **values)
     request = DataRequest(data, schema, test_fraction=0.5, private_bounds=True)
-    return train(make_plan(asked), request).model
+    return Run.train(make_plan(asked), request).model
 
 
 def test_bounds_and_figures_and_the_fit_share_one_budget(tmp_path):
@@ -195,7 +195,7 @@ def of_number(folder, y, epsilon=50.0, share=0.3, **others):
     (folder / "schema.toml").write_text(text)
     values = {"algo": "dp-gd", "loss": "ridge", "delta": 1e-6, "evaluate_share": share, **others}
     request = DataRequest(str(folder / "rows.csv"), folder / "schema.toml", test_fraction=0.5)
-    return train(make_plan(settings(epsilon=epsilon, **values)), request).model
+    return Run.train(make_plan(settings(epsilon=epsilon, **values)), request).model
 
 
 @pytest.mark.slow
@@ -303,7 +303,7 @@ def test_units_have_noise_for_all_of_their_rows(tmp_path):
     values = {"algo": "dp-gd", "params": {"steps": "10"}, "evaluate_share": 0.2}
     asked = settings(epsilon=2.0, delta=1e-6, units=True, **values)
     request = DataRequest(data, schema, test_fraction=0.5, unit="who", rows_per_unit=4)
-    of_units = train(make_plan(asked), request).model.evaluation["noise_deviation"]
+    of_units = Run.train(make_plan(asked), request).model.evaluation["noise_deviation"]
     assert of_units == pytest.approx(4 * trained(tmp_path).model.evaluation["noise_deviation"])
 
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dpcore import Schema
-    from dpcore.data.schema.features.encoding import Part
-    from dpcore.plugin.columns import ColumnPlan, Encoding
+    from dpcore.plugin.columns import ColumnPlan, Encoding, Part
     from dpcore_tables.cells.columns import Columns
 
 __all__ = [

@@ -16,7 +16,7 @@ from dpcore_tables.files.input_paths import STDIN
 
 if TYPE_CHECKING:
     from dpcore import Schema
-    from dpcore.registry.entries import Entry
+    from dpcore.plugin.parts import Registration
     from dpcore_tables.store.contract import RowStore
 
 __all__ = [
@@ -45,7 +45,7 @@ def format_of(path: str, format: str | None = None) -> str:
     return entry_of(path, format).name
 
 
-def entry_of(path: str, format: str | None = None) -> Entry:
+def entry_of(path: str, format: str | None = None) -> Registration:
     """Return the registered reader, or store, of a file. Raises as ``format_of``."""
     if format is not None:
         return _named(format)
@@ -68,7 +68,7 @@ def entry_of(path: str, format: str | None = None) -> Entry:
         ]
         if claims:
             suffix, kind, registry = max(claims, key=lambda claim: len(claim[0]))
-            found: Entry | None = registry.claimant(kind, "suffixes", suffix)
+            found: Registration | None = registry.claimant(kind, "suffixes", suffix)
             if found is not None:
                 return found
     raise InvalidInputError(
@@ -79,10 +79,10 @@ def entry_of(path: str, format: str | None = None) -> Entry:
     )
 
 
-def _of_scheme(path: str) -> Entry:
+def _of_scheme(path: str) -> Registration:
     """Return the reader of an address, by its scheme, whatever it ends in."""
     scheme, registry = path.partition("://")[0], load_registry(READER)
-    found: Entry | None = registry.claimant(READER, "schemes", scheme)
+    found: Registration | None = registry.claimant(READER, "schemes", scheme)
     if found is None or found.data["query"]:
         refuse_password(path)
     if found is not None:
@@ -116,7 +116,7 @@ def is_typed(path: str, format: str | None = None) -> bool:
     return bool(entry_of(path, format).data.get("typed", False))
 
 
-def claim_of(entry: Entry, source: str, schema: Schema) -> str:
+def claim_of(entry: Registration, source: str, schema: Schema) -> str:
     """Return what rows of a reader rest on, as a statement's ``typed_by`` has it; nothing for those
     of files."""
     if not entry.data.get("query"):
@@ -126,7 +126,7 @@ def claim_of(entry: Entry, source: str, schema: Schema) -> str:
     return f"{how} query{types}{'' if schema.unit is None else ' of units'}"
 
 
-def query_of(entry: Entry, source: str) -> str:
+def query_of(entry: Registration, source: str) -> str:
     """Return the SHA-256 of the query that rows of a reader are the result of, as ``Dataset`` has
     it; nothing for those of files."""
     if not entry.data.get("query"):
@@ -153,7 +153,7 @@ def schema_from_rows(path: str, target: str) -> Schema:
     return replace(found, from_data=True)
 
 
-def _named(form: str) -> Entry:
+def _named(form: str) -> Registration:
     known: dict[str, None] = {}
     for kind in (READER, STORE):
         for registry in Registry.in_turn(kind):
@@ -164,7 +164,7 @@ def _named(form: str) -> Entry:
     raise InvalidInputError(f"Unknown format {form!r}. Known: {', '.join(known)}.")
 
 
-def loaded(entry: Entry) -> Any:
+def loaded(entry: Registration) -> Any:
     """Return what a reader or a store of rows was registered as, imported now."""
     for registry in Registry.in_turn(entry.kind):
         if entry in registry.entries(entry.kind):

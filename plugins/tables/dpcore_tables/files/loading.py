@@ -10,11 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore import Schema
-from dpcore.data.loader import FileLoader
 from dpcore.errors import DataError, InvalidInputError, near_names
 from dpcore.plugin.engines import BadRows
 from dpcore.plugin.parts import Dataset, load_registry
-from dpcore.plugin.readers import UnitIds
+from dpcore.plugin.readers import FileLoader, UnitIds
 from dpcore_tables.bounds.unbounded import with_private_bounds
 from dpcore_tables.bounds.unbounded_rows import WaitingRows, bounded_rows
 from dpcore_tables.cells.error_hints import advice_on
@@ -57,7 +56,7 @@ from dpcore_tables.schemas.wildcards import expanded
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.registry.entries import Entry
+    from dpcore.plugin.parts import Registration
     from dpcore_tables.files.column_texts import TextsOnTheWay
     from dpcore_tables.store.encoded import Rows
 
@@ -95,7 +94,7 @@ def _load(
 
 
 def _read(
-    entry: Entry,
+    entry: Registration,
     source: str,
     schema: Schema,
     bad_rows: BadRows,
@@ -159,7 +158,7 @@ def feature_pieces(
 
 def _load_store(
     path: str,
-    entry: Entry,
+    entry: Registration,
     schema: Schema | None,
     target: str | None,
     name: str | None,

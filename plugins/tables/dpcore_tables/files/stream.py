@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from dpcore import Schema
+    from dpcore.plugin.parts import Registration
     from dpcore.plugin.readers import UnitIds
-    from dpcore.registry.entries import Entry
     from dpcore_tables.cells.columns import Reading
     from dpcore_tables.coded.rows import CodedRows
     from dpcore_tables.raw.raw_matrix import RawMatrix
@@ -188,7 +188,7 @@ def check_bad_rows(bad_rows: BadRows) -> None:
         raise InvalidInputError(f"Expected bad_rows={bad_rows!r} to be refuse or drop.")
 
 
-def open_entry(entry: Entry, path: str, facts: ReadFacts) -> RowFile:
+def open_entry(entry: Registration, path: str, facts: ReadFacts) -> RowFile:
     """Return the rows of a file as a registered reader opens it. Raises as ``open_rows``, and
     InvalidInputError for a store."""
     if entry.kind != READER:

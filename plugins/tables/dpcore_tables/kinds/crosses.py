@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.schema.features.encoding import Part
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.columns import Entry, Key, transforms
+from dpcore.plugin.columns import Entry, Key, Part, transforms
 
 if TYPE_CHECKING:
     from dpcore.plugin.columns import FeatureColumn

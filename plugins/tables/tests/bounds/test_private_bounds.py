@@ -12,7 +12,7 @@ from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.fitting import run, run_state
 from dpcore.fitting.rows import run_rows
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import DataRequest, Run, make_plan, train
+from dpcore.plugin.commands import DataRequest, Run, make_plan
 from dpcore.plugin.parts import TableSession, dataset_from_arrays
 from dpcore_tables.bounds import step as private_bounds
 from dpcore_tables.bounds.choice import CountNoise, bounds_of
@@ -182,7 +182,7 @@ def test_rows_held_out_are_not_in_the_release(tmp_path, monkeypatch):
         private_bounds=True,
     )
     plan = make_plan(replace(QUICK, epsilon=50.0, seed=1))
-    trained = train(plan, request)
+    trained = Run.train(plan, request)
     (column,) = trained.model.schema.features
     assert -10 < column.lower <= 0 and 6 <= column.upper < 10  # The rows of the test are at 1e9.
     assert trained.diagnostics["test_accuracy"] is not None
@@ -203,7 +203,7 @@ def test_rows_held_out_are_not_in_the_release(tmp_path, monkeypatch):
         test_fraction=0.5,
         private_bounds=True,
     )
-    trained = train(plan, part)
+    trained = Run.train(plan, part)
     assert asked == [0, trained.diagnostics["rows"]] and 100 < asked[1] < 300
 
 

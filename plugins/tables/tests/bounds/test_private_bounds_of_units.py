@@ -9,7 +9,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting import run_state
 from dpcore.fitting.rows.unbounded import encoded_rows
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import DataRequest, make_plan, train
+from dpcore.plugin.commands import DataRequest, Run, make_plan
 from dpcore.plugin.parts import TableSession
 from dpcore.session.charges import Charges
 from dpcore_tables.bounds.choice import CountNoise, are_defaults, bounds_of
@@ -108,7 +108,7 @@ def test_bounds_are_of_the_rows_that_are_kept(frame, released, tmp_path):
     (tmp_path / "schema.toml").write_text(columns)
     names = {"unit": "id", "rows_per_unit": K, "private_bounds": True}
     request = DataRequest(str(tmp_path / "rows.csv"), tmp_path / "schema.toml", **names)
-    training = train(make_plan(Settings("dp-gd", epsilon=1e4, params={"steps": 3})), request)
+    training = Run.train(make_plan(Settings("dp-gd", epsilon=1e4, params={"steps": 3})), request)
     ((_, _, counts),) = released
     assert abs(counts[counts > 9].sum() - 2 * K * N_UNITS) < 100  # Both levels; 2,400 rows in all.
     (column,) = training.model.schema.features
@@ -132,7 +132,7 @@ def files(frame, tmp_path):
 def test_rows_to_report_on_need_no_ids(files):
     # They were refused for want of ids, after the whole budget was charged.
     plan = make_plan(Settings("dp-gd", epsilon=1e4, params={"steps": 3}))
-    training = train(plan, files)
+    training = Run.train(plan, files)
     assert training.diagnostics["test_accuracy"] > 0.5
     assert training.model.schema.unit == "id"
 
@@ -147,7 +147,7 @@ def test_rows_to_report_on_that_do_not_fit_are_refused_before_any_charge(files, 
         monkeypatch.setattr(f"{place}.encoded_rows", encoded)
     plan, charges = make_plan(Settings("dp-gd", epsilon=1e4, params={"steps": 3})), Charges()
     with pytest.raises(InvalidInputError, match="no such form"):
-        train(plan, files, charges=charges)
+        Run.train(plan, files, charges=charges)
     assert charges.figures is None
 
 

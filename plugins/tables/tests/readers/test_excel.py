@@ -13,7 +13,7 @@ from features import load_features
 from dpcore import Schema
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.plugin import Settings
-from dpcore.plugin.commands import DataRequest, make_plan, train
+from dpcore.plugin.commands import DataRequest, Run, make_plan
 from dpcore.plugin.parts import Dataset
 from dpcore_tables.files import entry_of
 from dpcore_tables.files.column_texts import column_texts
@@ -193,5 +193,5 @@ def test_a_run_trains_on_a_sheet(tmp_path):
     path = write(tmp_path / "rows.xlsx", [[a, "Bern", True, DAY, int(a > 50)] for a in ages])
     (tmp_path / "schema.toml").write_text(SCHEMA)
     plan = make_plan(Settings("dp-gd", epsilon=5.0, params={"steps": 3}))
-    model = train(plan, DataRequest(path, tmp_path / "schema.toml")).model
+    model = Run.train(plan, DataRequest(path, tmp_path / "schema.toml")).model
     assert model.privacy["private"] and "types" not in model.privacy["sentence"]

@@ -41,7 +41,7 @@ def asked(folder, weight=("weight", 2.0), **changes):
     of_file = {"data": "rows.csv", "schema": folder / "s.toml"}
     column, bound = weight
     request = DataRequest(weight=column, weight_bound=bound, **of_file | changes)
-    return requested(request, NeighboringRelation.ADD_OR_REMOVE_ONE, 1, 1, bytes)
+    return request.load(NeighboringRelation.ADD_OR_REMOVE_ONE, 1, 1, bytes)
 
 
 def test_rows_have_the_weights_of_their_line_held_to_the_bound(folder):

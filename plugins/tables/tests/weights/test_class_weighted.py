@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from coded_rows import coded
 
-from dpcore.accountants import GdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, Problem
 from dpcore.plugin.parts import (
+    GdpAccountant,
     LocalEngine,
     LossFacts,
     SeededNoise,

@@ -8,18 +8,17 @@ import pytest
 from coded_rows import coded
 from numba import config
 
-from dpcore.accountants import GdpAccountant
 from dpcore.data.weighted_labels import PAIRS, paired, plain_labels
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin import ClippedGradientSum, Gaussian, NeighboringRelation, Problem, RowCount
 from dpcore.plugin.parts import (
+    GdpAccountant,
     LocalEngine,
     LossFacts,
     SeededNoise,
     Sensitivity,
     Table,
     TableSession,
-    clamped_labels,
     load_registry,
 )
 from dpcore_baselines.queries.gradient_sum import bounded_labels
@@ -207,7 +206,7 @@ def test_a_loss_of_weighted_rows_takes_no_plain_labels():
 def test_pairs_of_label_and_weight():
     y = paired(np.array([3.0, -1.0]), np.array([2.0, 0.0]))
     assert plain_labels(y).tolist() == [3.0, -1.0] and plain_labels(np.ones(2)).tolist() == [1, 1]
-    assert clamped_labels(y).tolist() == [(1.0, 2.0), (-1.0, 0.0)]
+    assert Table.clamped_labels(y).tolist() == [(1.0, 2.0), (-1.0, 0.0)]
     for weights in ([1.0], [1.0, -1.0], [1.0, np.nan], [1.0, np.inf]):
         with pytest.raises(DataError, match=">= 0 for each row.$"):
             paired(np.ones(2), np.array(weights))

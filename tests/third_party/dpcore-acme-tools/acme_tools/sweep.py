@@ -11,10 +11,10 @@ from dpcore.plugin.commands import (
     DataRequest,
     LedgerRequest,
     Option,
+    Run,
     make_plan,
     print_json,
     print_lines,
-    train,
 )
 
 __all__ = ["sweep"]
@@ -43,7 +43,7 @@ def sweep(
     plans = [make_plan(Settings(algo=algo, epsilon=epsilon)) for epsilon in budgets]
     rows, of_table = [], LedgerRequest(ledger)
     for plan in plans:  # All of them were checked before the first is charged.
-        model = train(plan, DataRequest(data, schema), table_ledger=of_table).model
+        model = Run.train(plan, DataRequest(data, schema), table_ledger=of_table).model
         told = {key: model.privacy[key] for key in ("epsilon", "spent", "budget")}
         rows.append({**told, "largest": float(abs(model.w).max())})
     if as_json:

@@ -135,13 +135,15 @@ def test_its_store_refuses_what_was_altered(run, ledger, old, new, said):
 def test_two_at_once_are_not_both_charged_what_one_leaves(run, ledger):
     from dpcore.errors import BudgetExceededError
     from dpcore.plugin import Settings
-    from dpcore.plugin.commands import DataRequest, LedgerRequest, train
+    from dpcore.plugin.commands import DataRequest, LedgerRequest, Run
 
     def fit(_):
         request = DataRequest("rows.csv", Path("schema.toml"))
         plan = make_plan(Settings(algo="dp-gd", epsilon=2.9, params={"steps": "5"}))
         try:
-            return train(plan, request, table_ledger=LedgerRequest(LEDGER)).model.privacy["epsilon"]
+            return Run.train(plan, request, table_ledger=LedgerRequest(LEDGER)).model.privacy[
+                "epsilon"
+            ]
         except BudgetExceededError:
             return None
 
