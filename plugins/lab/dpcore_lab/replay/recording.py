@@ -63,7 +63,7 @@ class Opened(Protocol):
 
     @property
     def value(self) -> Any:
-        """What it released when it was opened."""
+        """The value that was released when it was opened."""
 
 
 class CountingEngine(LocalEngine):
