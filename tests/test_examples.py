@@ -52,7 +52,7 @@ REASONS = {
         DigitStream GridScale""",
     "of the registry and the door: a line of docs/plugins.md or docs/interactive.md": """
         Sensitivity accountant_facts
-        PrivacyStatement Units optimizer_facts sealed""",
+        PrivacyStatement Registry Units optimizer_facts sealed""",
     "a part of the admission test, which takes seconds: docs/plugins.md shows it": """
         Outcome RecordingSession ReplaySession Tested check_accountant check_bad_parameters_refused
         check_dataset check_declarations check_engine check_huge_epsilon_limit check_interactive

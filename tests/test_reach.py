@@ -61,7 +61,7 @@ PAGES = {
     "dpcore_tables.statistics",
     "dpcore_tables.store",
 }
-MOST_DEEP_IMPORTS = 344
+MOST_DEEP_IMPORTS = 337
 """It was 1,392. It may only fall: whoever makes it less states that here."""
 
 

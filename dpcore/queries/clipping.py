@@ -130,31 +130,21 @@ def _fill_sizes(rows: np.ndarray, is_l1: bool, sizes: np.ndarray) -> None:
     """Fill ``sizes`` with each row's sum of sizes or squares, in the order of its numbers: of eight
     rows side by side, for one alone waits for each sum."""
     for i in range(0, rows.shape[0], 8):
-        last = min(7, rows.shape[0] - 1 - i)
+        m = min(7, rows.shape[0] - 1 - i)
         p = q = r = s = t = u = v = w = 0.0
         for k in range(rows.shape[1]):
-            a, b, c, d, e, f, g, h = (
-                abs(rows[i, k]),
-                abs(rows[i + min(1, last), k]),
-                abs(rows[i + min(2, last), k]),
-                abs(rows[i + min(3, last), k]),
-                abs(rows[i + min(4, last), k]),
-                abs(rows[i + min(5, last), k]),
-                abs(rows[i + min(6, last), k]),
-                abs(rows[i + last, k]),
-            )
             # Conditions, and no function: the compiler makes a loop for each norm of them.
             p, q, r, s, t, u, v, w = (
-                p + (a if is_l1 else a * a),
-                q + (b if is_l1 else b * b),
-                r + (c if is_l1 else c * c),
-                s + (d if is_l1 else d * d),
-                t + (e if is_l1 else e * e),
-                u + (f if is_l1 else f * f),
-                v + (g if is_l1 else g * g),
-                w + (h if is_l1 else h * h),
+                p + (abs(rows[i, k]) if is_l1 else rows[i, k] ** 2),
+                q + (abs(rows[i + min(1, m), k]) if is_l1 else rows[i + min(1, m), k] ** 2),
+                r + (abs(rows[i + min(2, m), k]) if is_l1 else rows[i + min(2, m), k] ** 2),
+                s + (abs(rows[i + min(3, m), k]) if is_l1 else rows[i + min(3, m), k] ** 2),
+                t + (abs(rows[i + min(4, m), k]) if is_l1 else rows[i + min(4, m), k] ** 2),
+                u + (abs(rows[i + min(5, m), k]) if is_l1 else rows[i + min(5, m), k] ** 2),
+                v + (abs(rows[i + min(6, m), k]) if is_l1 else rows[i + min(6, m), k] ** 2),
+                w + (abs(rows[i + m, k]) if is_l1 else rows[i + m, k] ** 2),
             )
-        for j in range(last + 1):
+        for j in range(m + 1):
             sizes[i + j] = (p, q, r, s, t, u, v, w)[j]
 
 

@@ -23,9 +23,11 @@ __all__ = ["ClippedGradientSum", "ClippedGradients"]
 
 @sealed
 class ClippedGradients:
-    """Base of sums of clipped gradients of rows, at a released point ``w``: of those that clip each
-    row by itself the sum of its rows, each times what its margin makes of it. Others have an
-    ``answer_block`` of their own, and may clip by ``clip_rows``."""
+    """Base of sums of clipped gradients of rows, at a released point ``w``.
+
+    Its answer is of those that clip each row by itself: the sum of the rows, each times what its
+    margin makes of it. Others have an ``answer_block`` of their own, and may clip by ``clip_rows``.
+    """
 
     __slots__ = ()
 

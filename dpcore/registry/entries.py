@@ -15,7 +15,14 @@ __all__ = ["Registration", "Failure", "claimed_twice", "clash_failure", "one_lin
 @dataclass(frozen=True, slots=True)
 class Registration:
     """One registered name. ``target`` is ``"package.module:Attribute"``; ``data`` are those of its
-    kind (``dpcore.registry.kinds``); ``registered_by`` is the module that registered it."""
+    kind (``dpcore.registry.kinds``); ``registered_by`` is the module that registered it.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import load_registry
+    >>> load_registry("accountant").get("accountant", "gdp").target
+    'dpcore.accountants.gdp:GdpAccountant'
+    """
 
     kind: str
     name: str

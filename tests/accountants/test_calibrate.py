@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.plugin import Gaussian, noise_multiplier
-from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PureAccountant, PureDpEvent
-from dpcore.privacy.events import ExponentialMechanismDpEvent
+from dpcore.plugin.parts import (
+    ExponentialMechanismDpEvent,
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    PureAccountant,
+    PureDpEvent,
+)
 from dpcore_accounting.rdp import RdpAccountant
 
 

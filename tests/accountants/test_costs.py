@@ -8,8 +8,13 @@ import mpmath
 import pytest
 
 from dpcore.accountants import ZcdpAccountant
-from dpcore.plugin.parts import GaussianDpEvent, LaplaceDpEvent, PureAccountant, PureDpEvent
-from dpcore.privacy.events import ExponentialMechanismDpEvent
+from dpcore.plugin.parts import (
+    ExponentialMechanismDpEvent,
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    PureAccountant,
+    PureDpEvent,
+)
 from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.rdp import _cost as renyi_cost
 

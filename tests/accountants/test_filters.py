@@ -14,6 +14,7 @@ from dpcore.plugin import Accountant
 from dpcore.plugin.parts import (
     ComposedDpEvent,
     DpEvent,
+    ExponentialMechanismDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     NonPrivateDpEvent,
@@ -21,7 +22,6 @@ from dpcore.plugin.parts import (
     PureDpEvent,
     ZcdpDpEvent,
 )
-from dpcore.privacy.events import ExponentialMechanismDpEvent
 from dpcore_accounting.rdp import RdpAccountant
 
 ACCOUNTANTS = (ZcdpAccountant, GdpAccountant, RdpAccountant, PureAccountant)

@@ -23,6 +23,7 @@ from dpcore.plugin.parts import (
     Logistic,
     PoissonSampledDpEvent,
     PureDpEvent,
+    RandomizedSensitivityGaussian,
     RenyiDpEvent,
     SampledWithoutReplacementDpEvent,
     SeededNoise,
@@ -30,7 +31,6 @@ from dpcore.plugin.parts import (
     TableSession,
     ZcdpDpEvent,
 )
-from dpcore.privacy.events import RandomizedSensitivityGaussian
 from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant
 from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_accounting.samples import PoissonSample

@@ -8,8 +8,13 @@ from scipy.stats import norm
 
 from dpcore.accountants import GdpAccountant, ZcdpAccountant
 from dpcore.accountants.gaussian_mu import bounded_range_mu_up, laplace_mu_up, pure_mu_up
-from dpcore.plugin.parts import ExPostDpEvent, GaussianDpEvent, LaplaceDpEvent, PureDpEvent
-from dpcore.privacy.events import ExponentialMechanismDpEvent
+from dpcore.plugin.parts import (
+    ExponentialMechanismDpEvent,
+    ExPostDpEvent,
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    PureDpEvent,
+)
 
 EPSILONS = ["1e-6", ".01", ".3", "1", "2", "4", "8", "20", "60"]
 DIGITS = 60

@@ -27,9 +27,9 @@ from odd_rows import (
 from traces import ASKED, Replay, differences, of_objects
 
 from dpcore import Schema
-from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
 from dpcore.fitting.api import fit
+from dpcore.plugin.columns import Notation
 
 
 def a_cell_more(hand_out, write, kind, cells):

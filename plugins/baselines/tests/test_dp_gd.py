@@ -10,7 +10,6 @@ from scipy import sparse
 
 from dpcore import fit
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.losses.logistic import Softmax
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import GdpAccountant, Logistic, SeededNoise, TableSession
@@ -111,7 +110,7 @@ def test_a_corner_gets_less_time_on_standardised_rows(u, time, steps):
 def test_a_corner_of_several_classes_has_time_and_steps(standardized):
     facts = {"name": "corner", "classification": True, "multiclass": True, "convex": True}
     facts |= {"lipschitz": math.sqrt(2), "smoothness": math.inf}
-    corner = type("Corner", (), {**facts, "value": Softmax.value, "dvalue": Softmax.dvalue})()
+    corner = type("Corner", (), {**facts, "value": Logistic.value, "dvalue": Logistic.dvalue})()
     rules = {"momentum": 0.85, "standardized": standardized}
     for u in (4.2, 42, 1250):  # Of a curvature of infinity there were none.
         time = defaults.time_for(u, corner, **rules)

@@ -11,8 +11,7 @@ import pytest
 
 from dpcore import Schema
 from dpcore.errors import InvalidInputError
-from dpcore.plugin.parts import Model, PrivacyStatement
-from dpcore.privacy.units import Units
+from dpcore.plugin.parts import Model, PrivacyStatement, Units
 from dpcore_report.card import card_of
 from dpcore_report.evaluation.group_figures import figures_by_groups
 from dpcore_report.evaluation.groups import Groups

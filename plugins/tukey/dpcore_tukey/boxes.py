@@ -60,7 +60,7 @@ class DepthLaw:
     of f. Since sum_z f(depth(z)) = sum_s g(s) |R_s| with g(s) = f(s) - f(s - 1) and g(least) =
     f(least), a box is drawn by the weights g(s) |R_s|, and in it a point, all points alike.
 
-    **Safe models.** Write D, D' for models of which one differs, u and u' for depths in them, t for
+    **Safe models.** Write D, D' for models that differ in one, u and u' for depths in them, t for
     ``least``, Z = sum over u(z) >= t of f(u(z)), P and P' for the laws. D is safe if
 
         f(t) |R_(t-1)| <= delta Z.                                                        (1)

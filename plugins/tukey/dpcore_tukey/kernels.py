@@ -30,8 +30,8 @@ def eliminate(matrix: np.ndarray, least: float, kept: np.ndarray) -> None:
     """Eliminate each column but the last from those behind it, in the upper triangle of a matrix,
     float64 of shape (d + 1, d + 1), in place and in one fixed order.
 
-    A column of which less than the share ``least`` is left by then depends on those before it, up
-    to rounding: it is left out, and ``kept``, bool of shape (d,), False.
+    A column that is down to less than the share ``least`` by then depends on those before it, up to
+    rounding: it is left out, and ``kept``, bool of shape (d,), False.
     """
     size = matrix.shape[0]
     for k in range(size - 1):

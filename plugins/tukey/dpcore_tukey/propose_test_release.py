@@ -68,7 +68,7 @@ class ProposeTestRelease:
 
     def __post_init__(self) -> None:
         if type(self.base) is not PartModels:
-            raise InvalidInputError("Expected base to be PartModels, one of which a row moves.")
+            raise InvalidInputError("Expected base to be PartModels, where a row moves one model.")
         for name in ("epsilon", "delta", "test_share"):
             object.__setattr__(self, name, float(getattr(self, name)))
         if not (0 < self.delta < self.epsilon / 2 < math.inf and self.delta < 0.5):

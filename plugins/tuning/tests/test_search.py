@@ -4,6 +4,7 @@ import json
 import logging
 import warnings
 from dataclasses import fields, replace
+from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
@@ -311,9 +312,9 @@ def test_a_part_that_a_loser_asks_after_its_first_release(monkeypatch, kind):
 @pytest.mark.parametrize("kind", ["random", "list"])
 def test_a_search_of_another_version_is_named(monkeypatch, kind):
     # As where dpcore-tuning is not of the core's version.
-    monkeypatch.setattr(
-        "dpcore.privacy.first_party.is_ours", lambda name: not name.startswith("dpcore_tuning")
-    )
+    others = {"is_ours": lambda name: not name.startswith("dpcore_tuning")}
+    known = vars(import_module("dpcore.privacy.first_party"))
+    monkeypatch.setattr("dpcore.privacy.statement.first_party", SimpleNamespace(**known | others))
     search = searched(settings=PURE, kind=kind)
     monkeypatch.setattr(candidate_fits.Tries, "best", lambda self: None)
     assert run.tune_dataset(search, rows()).privacy["parts_not_from_dpcore"] == [

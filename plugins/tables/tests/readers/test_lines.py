@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dpcore import Schema
 from dpcore.data.schema.features.width import width_schema
-from dpcore.data.schema.notation import Notation
+from dpcore.plugin.columns import Notation
 from dpcore.plugin.parts import Dataset
 from dpcore_tables.readers import records
 
