@@ -6,9 +6,10 @@ A message never holds a private value: no row, no exact answer.
 import difflib
 import os
 import sys
+import traceback
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -32,12 +33,16 @@ __all__ = [
     "TargetNotMetError",
     "UnsupportedEventError",
     "advised_on_bad_rows",
+    "full_text",
     "near_names",
     "replacing",
     "tell_of_ledger",
+    "type_and_place",
     "visible",
     "warn_caller",
 ]
+
+_MOST_CAUSES = 8
 
 
 class DpcoreError(Exception):
@@ -244,3 +249,35 @@ def visible(text: object) -> str:
         else sign.encode("unicode_escape").decode("ascii")
         for sign in str(text)
     )
+
+
+def full_text(error: BaseException, packages: Collection[str]) -> str:
+    """Return type, place and text of an error, and those of what it came from, one after the other:
+    for runs over rows that are no secret. ``packages`` : whose frames are looked for."""
+    told = [_whole(error, packages)]
+    while (cause := _cause(error)) is not None and len(told) < _MOST_CAUSES:
+        told.append(_whole(cause, packages))
+        error = cause
+    origin = f" (from {'; from '.join(told[1:])})" if len(told) > 1 else ""
+    return f"{told[0]}{origin}"
+
+
+def type_and_place(error: BaseException, packages: Collection[str]) -> str:
+    """Return an error without its text, which may hold a private value."""
+    return f"{type(error).__name__} in {_place(error, packages)}"
+
+
+def _whole(error: BaseException, packages: Collection[str]) -> str:
+    return ": ".join(filter(None, (type_and_place(error, packages), str(error))))
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _place(error: BaseException, packages: Collection[str]) -> str:
+    """Return file and line of the innermost frame of these packages, or of any."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    own = [f for f in frames if str(f[0].f_globals.get("__name__")).split(".")[0] in packages]
+    frame, line = (own or frames)[-1]
+    return f"{'/'.join(frame.f_code.co_filename.split(os.sep)[-2:])}:{line}"

@@ -44,7 +44,7 @@ REASONS = {
         PoissonSampledDpEvent RandomizedSensitivityGaussian RenyiDpEvent
         SampledWithoutReplacementDpEvent SkellamDpEvent""",
     "holds rows, or acts on them, so that an example has to make a table first": """
-        CsrBlock Dataset RoundedLine LocalEngine Model OneProcess Table TableSession
+        Dataset RoundedLine LocalEngine Model OneProcess Table TableSession
         clip_coefficients""",
     "of what answers an optimizer in place of a session, as dpcore-a-ddp shows it": """
         Account Ledger""",

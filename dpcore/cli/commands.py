@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from dpcore.cli.terminal.printing import print_lines
+from dpcore.cli.terminal.streams import hush
 from dpcore.errors import visible
 from dpcore.privacy.first_party import is_ours
 from dpcore.registry.catalogue import Registration, Registry, core_registry, load_registry
@@ -49,6 +50,10 @@ def command_of(registry: Registry, name: str) -> Any:
     whose = None if ours else visible(f"A command of {entry.distribution} {entry.version}.")
     if isinstance(target, CommandGroup):
         return _group(entry.name, target, whose)
+    if entry.data["fits"]:
+        from dpcore.cli.fit_options import with_fit_options
+
+        target = with_fit_options(target)
     app = _app()
     app.command(entry.name, cls=_Command, epilog=whose)(_stated(target))
     return typer.main.get_command(app)
@@ -113,6 +118,7 @@ def _stated(function: Callable[..., None]) -> Callable[..., None]:
     stated = {name: _annotation(hints[name]) for name in signature.parameters}
 
     def run(**values: Any) -> None:
+        hush(bool(values.get("quiet")))
         function(**values)
 
     run.__name__, run.__doc__, run.__annotations__ = function.__name__, function.__doc__, stated

@@ -18,7 +18,6 @@ from dpcore.fitting.planning.slots import others_for
 from dpcore.registry.catalogue import KINDS, Registration, Registry, load_registry, plural
 from dpcore.registry.commands import Argument, CommandGroup, Option
 from dpcore.registry.parameters import describe_parameters
-from dpcore.registry.slots import Slot
 from dpcore.registry.tables.declarations import optimizer_facts
 
 if TYPE_CHECKING:
@@ -143,7 +142,16 @@ def _describe_optimizer(target: Any) -> dict[str, Any]:
         "accountant": stated.accountant,
         "targets": list(stated.targets),
         "adaptive_accountants": list(stated.adaptive_accountants),
-        "slots": {name: _described(slot) for name, slot in stated.slots.items()},
+        "slots": {
+            name: {
+                "names": list(slot.names),
+                "others": list(others_for(slot, load_registry())),  # installed, beside those
+                "takes": list(slot.takes),
+                "closed": slot.closed,
+                "beside": slot.beside_its_names,
+            }
+            for name, slot in stated.slots.items()
+        },
         "presets": {name: dict(values) for name, values in stated.presets.items()},
         "preset_sources": {name: dict(told) for name, told in stated.preset_sources.items()},
         "needs": list(stated.needs),
@@ -154,17 +162,6 @@ def _describe_optimizer(target: Any) -> dict[str, Any]:
         "theorem": stated.theorem,
         "departures": list(stated.departures),
         "as_published": "as_published" in inspect.signature(target).parameters,
-    }
-
-
-def _described(slot: Slot) -> dict[str, Any]:
-    """Return what fills a slot; ``others`` : the installed mechanisms beside those it names."""
-    return {
-        "names": list(slot.names),
-        "others": list(others_for(slot, load_registry())),
-        "takes": list(slot.takes),
-        "closed": slot.closed,
-        "beside": slot.beside_its_names,
     }
 
 

@@ -14,7 +14,7 @@ from dpcore.privacy.first_party import DISTRIBUTIONS, is_ours
 from dpcore.registry.catalogue import Registration, load_registry
 from dpcore.registry.step_options import OPTION_TYPES, StepOption
 
-__all__ = ["steps_asked", "targets_asked", "with_step_options"]
+__all__ = ["heading_of", "steps_asked", "targets_asked", "with_step_options"]
 
 _CORE = "dpcore"
 _A = {"optimizer": "an algorithm", "step": "a step", "reader": "a reader"}
@@ -41,7 +41,7 @@ def with_step_options(
     added = [_parameter(*each) for each in _declared([*fixed], kinds)]
     parameters = [*fixed.values()]
     for parameter in added:
-        alike = [at for at, p in enumerate(parameters) if _group_of(p) == _group_of(parameter)]
+        alike = [at for at, p in enumerate(parameters) if heading_of(p) == heading_of(parameter)]
         parameters.insert(alike[-1] + 1 if alike else len(parameters), parameter)
 
     @functools.wraps(command)
@@ -55,8 +55,10 @@ def with_step_options(
     return run
 
 
-def _group_of(parameter: inspect.Parameter) -> Any:
-    return parameter.annotation.__metadata__[0].rich_help_panel
+def heading_of(parameter: inspect.Parameter) -> str:
+    """Return the heading that an option states for its help text; empty for none."""
+    told: Any = parameter.annotation.__metadata__[0]
+    return str(getattr(told, "rich_help_panel", None) or getattr(told, "group", ""))
 
 
 def targets_asked(of_steps: Mapping[str, Any]) -> dict[str, Any]:

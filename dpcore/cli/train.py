@@ -10,14 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from dpcore.cli import options
-from dpcore.cli.step_options import steps_asked, targets_asked, with_step_options
-from dpcore.cli.terminal.streams import tell_outlook
-from dpcore.fitting.request.ledger_request import LedgerRequest
-from dpcore.fitting.request.run_request import DataRequest
-from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.steps.facts import release_bounds
-from dpcore.model.file import check_out
-from dpcore.registry.catalogue import load_registry
+from dpcore.cli.fit_options import FitOptions
+from dpcore.cli.step_options import targets_asked, with_step_options
 from dpcore.registry.commands import Option
 
 __all__ = ["modules_for_good", "train_command"]
@@ -190,18 +184,17 @@ def train_command(
     of_steps: Any,
 ) -> None:
     """Fit a private linear model."""
-    tell_outlook(quiet)
+    fit = FitOptions(locals())
     with modules_for_good():
-        from dpcore.cli.training import fit_and_tell
-    also = steps_asked(of_steps)
-    rows = data, schema, target, bad_rows, schema_from_data, test, of_steps["test_fraction"], unit
-    request = DataRequest(*rows, rows_per_unit, release_bounds(also), part, weight, weight_bound)
-    algo = Settings.default_algorithm() if algo is None else algo
-    load_registry("optimizer").get("optimizer", algo)  # before what reads rows is asked for
-    request, loss = request.with_loss(loss, multiclass)
-    settings = Settings(
-        algo=algo,
-        loss=loss,
+        from dpcore.cli.training import trained
+    settings = fit.settings(
+        loss,
+        {
+            "schema_from_data": schema_from_data,
+            "part": part,
+            "weight": weight,
+            "weight_bound": weight_bound,
+        },
         l2=l2,
         epsilon=epsilon,
         delta=delta,
@@ -209,27 +202,18 @@ def train_command(
         mu=mu,
         epsilon_max=epsilon_max,
         targets=targets_asked(of_steps),
-        relation=relation,
         accountant=accountant,
         conversion=conversion,
         engine=engine,
-        threads=threads,
-        use=Option.assigned(use, "--use"),
         params=Option.assigned(assignments, "--set"),
         preset=preset,
         as_published=as_published,
         users=users,
         trust=trust,
-        units=request.has_units,
-        class_weight=Settings.public_weights(of_steps.get("class_weight")),
         weight_bound=weight_bound,
-        also=also,
-        seed=seed,
         multiclass=multiclass,
     )
-    check_out(out, {"--data": data, "--schema": schema, "--test": test, "--users": users})
-    of_table = LedgerRequest(ledger, analyst, same_table)
-    fit_and_tell(settings, request, of_table, out, as_json=as_json, quiet=quiet)
+    fit.run(partial(trained, settings, as_json=as_json, quiet=quiet))
 
 
 @contextmanager

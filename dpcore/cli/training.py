@@ -4,7 +4,7 @@ Imported when a command is run, with all that a run needs.
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,6 @@ from dpcore.cli.terminal.steps import fit_progress, rounds_progress
 from dpcore.cli.terminal.streams import ended_as_interrupted, was_told
 from dpcore.errors import TargetNotMetError, advised_on_bad_rows
 from dpcore.fitting.planning.plan import make_plan
-from dpcore.fitting.planning.planned import Plan
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import DataRequest
 from dpcore.fitting.request.settings import Settings
@@ -23,41 +22,24 @@ from dpcore.fitting.run import Run
 from dpcore.fitting.steps.held_out_rows import exact_figures
 from dpcore.fitting.table_ledger import note_saved
 from dpcore.fitting.training import Training
-from dpcore.losses.text import shown_loss
+from dpcore.model.rendering import shown_loss
 from dpcore.registry.catalogue import KINDS, load_registry
 from dpcore.registry.tables.declarations import optimizer_facts
 from dpcore.session.charges import Charges
 
-__all__ = ["fit_and_tell", "run_and_tell", "tell_training"]
+__all__ = ["run_and_tell", "tell_training", "trained"]
 
 _ADVICE = "Or --bad-rows drop leaves such rows out."
-
-
-def fit_and_tell(
-    settings: Settings,
-    request: DataRequest,
-    of_table: LedgerRequest,
-    out: Path | None,
-    *,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    """Fit, write the model's file, if any, and print the report."""
-    run = partial(_trained, make_plan(settings), as_json=as_json, quiet=quiet)
-    run_and_tell(run, request, of_table, out, as_json=as_json, quiet=quiet)
 
 
 def run_and_tell(
     run: Callable[[DataRequest, Charges, LedgerRequest], Training],
     request: DataRequest,
-    of_table: LedgerRequest,
-    out: Path | None,
-    *,
-    as_json: bool,
-    quiet: bool,
+    given: Mapping[str, Any],
 ) -> None:
-    """Run, write the model's file, if any, and print the report."""
-    charges = Charges()
+    """Run, write the model's file, if any, and print the report, by the options ``given``."""
+    charges, out = Charges(), given["out"]
+    of_table = LedgerRequest(given["ledger"], given["analyst"], given["same_table"])
     with ended_as_interrupted(), charges.told():
         with advised_on_bad_rows(_ADVICE):
             training = run(request, charges, of_table)
@@ -65,12 +47,12 @@ def run_and_tell(
             charges.fate = partial(training.model.fate_in, out)
             training.model.save(out)
             note_saved(LedgerRequest(of_table.ledger), training.model, out)
-        table = of_table.of(training.model.schema)
-        tell_training(training, out, table, as_json=as_json, quiet=quiet)
+        ledger = of_table.of(training.model.schema)
+        tell_training(training, out, ledger, as_json=given["as_json"], quiet=given["quiet"])
 
 
-def _trained(
-    plan: Plan,
+def trained(
+    settings: Settings,
     request: DataRequest,
     charges: Charges,
     of_table: LedgerRequest,
@@ -79,7 +61,7 @@ def _trained(
     quiet: bool,
 ) -> Training:
     """Return a run's outcome; its progress is shown, and the report of a target that was missed."""
-    hidden = quiet or as_json
+    plan, hidden = make_plan(settings), quiet or as_json
     is_answered = bool(optimizer_facts(plan.optimizer).answered_by)
     try:
         with (

@@ -194,6 +194,10 @@ class Dataset:
         paired(self.y, weights)
         return replace(self, weights=freeze(weights.clip(max=bound)))
 
+    def against_the_rest(self, k: int) -> Dataset:
+        """Return the rows with labels +1.0 for the class at place k and -1.0 for every other."""
+        return replace(self, y=2.0 * (self.y == k) - 1.0)
+
     def split(
         self, fraction: float, relation: NeighboringRelation, seed: int | None
     ) -> tuple[Dataset, Dataset]:

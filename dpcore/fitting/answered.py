@@ -12,7 +12,7 @@ from dpcore.fitting.planning.public_facts import check_public
 from dpcore.fitting.training import make_model
 from dpcore.privacy.first_party import part_of
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts
-from dpcore.registry.tables.declarations import load_source, optimizer_facts
+from dpcore.registry.tables.declarations import optimizer_facts
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ __all__ = ["fit_answered", "fit_source", "open_source"]
 def open_source(plan: Plan, dataset: Dataset) -> tuple[AnswerSource, str]:
     """Return the source that answers a plan's optimizer, and the name of what was given the rows to
     open it, which may hand out another's. Nothing was asked of it yet."""
-    kind = load_source(optimizer_facts(plan.optimizer).answered_by)
+    kind = optimizer_facts(plan.optimizer).load_source()
     return kind.open(plan, dataset), part_of(kind)
 
 

@@ -7,9 +7,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.keywords import asked_of
 from dpcore.fitting.request.old_words import with_old_words
-from dpcore.fitting.rows.in_memory import fit_asked
+from dpcore.fitting.rows.in_memory import fit_rows
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
@@ -156,4 +157,5 @@ def fit(
     """
     words = {**locals()}
     started = time.perf_counter()
-    return fit_asked(asked_of(with_old_words(words, words.pop("old"))), started)
+    asked = asked_of(with_old_words(words, words.pop("old")))
+    return fit_rows(make_plan(asked.settings), asked, started)

@@ -20,7 +20,7 @@ from dpcore.errors import DpcoreError, InvalidInputError, TargetNotMetError
 from dpcore.fitting.planning.fixed_schedule import with_planned_accountant
 from dpcore.model.details import LONGEST_TEXT, bounded
 from dpcore.model.model import Model
-from dpcore.protocols.problem import Solution
+from dpcore.protocols.problem import Problem, Solution
 from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
 
 if TYPE_CHECKING:
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.data.schema.label import Label
     from dpcore.fitting.planning.planned import Plan
-    from dpcore.protocols.problem import Problem
 
-__all__ = ["against_the_rest", "fits_of", "planned_parts", "solve_each"]
+__all__ = ["fits_of", "planned_parts", "solve_each"]
 
 
 def fits_of(plan: Plan, label: Label) -> int:
@@ -86,11 +85,6 @@ def planned_parts(plan: Plan, problem: Problem, fits: int) -> tuple[Plan, Plan]:
     return replace(plan, targets=one.targets), one
 
 
-def against_the_rest(dataset: Dataset, k: int) -> Dataset:
-    """Return the rows with labels +1.0 for the class at place k and -1.0 for every other."""
-    return replace(dataset, y=np.where(dataset.y == k, 1.0, -1.0))
-
-
 def solve_each(
     plan: Plan, dataset: Dataset, n_features: int, solve: Callable[[Dataset], Solution]
 ) -> Solution:
@@ -102,7 +96,7 @@ def solve_each(
     found = []
     for k, name in enumerate(names):
         try:
-            solution = solve(against_the_rest(dataset, k))
+            solution = solve(dataset.against_the_rest(k))
             w = Model.check_coefficients(solution.w, (n_features,), plan.entry.name)
         except TargetNotMetError as error:
             raise TargetNotMetError(f"{_which(names, k)}: {error}", error.report) from None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.files import parts_of_rows
+from dpcore.data.files import RowFacts, parts_of_rows
 from dpcore.data.loader import file_loader, loader_if_there
 from dpcore.data.registered_loader import foreign_loader
 from dpcore.errors import TargetNotMetError
@@ -39,7 +39,7 @@ from dpcore.fitting.steps.held_out_rows import (
 )
 from dpcore.fitting.steps.run import RunSteps
 from dpcore.fitting.steps.views import PublicFacts
-from dpcore.fitting.table_ledger import found_in, refuse_users, reserved
+from dpcore.fitting.table_ledger import Charged, found_in, refuse_users, reserved
 from dpcore.fitting.training import Training, finish, make_model
 from dpcore.noise.source import NoiseSource
 from dpcore.privacy.first_party import part_of
@@ -50,11 +50,9 @@ from dpcore.session.charges import Bound, Charges
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Table
     from dpcore.data.dataset import Dataset
-    from dpcore.data.files import RowFacts
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.planning.ready import Ready
     from dpcore.fitting.request.run_request import DataRequest
-    from dpcore.fitting.table_ledger import Charged
     from dpcore.model.model import Model
     from dpcore.protocols import Engine
     from dpcore.session.ledger import Ledger, LedgerEntry
@@ -96,6 +94,7 @@ class Run:
     table_ledger: LedgerRequest | None = field(default_factory=LedgerRequest)
     held_out: Dataset | None = None
 
+    model_of = staticmethod(make_model)
     answered = staticmethod(fit_source)
 
     def ready(self) -> Ready:

@@ -17,9 +17,9 @@ from dpcore.fitting.planning.engines import engine_at_hand, load_engine
 from dpcore.fitting.reporting import charged_in, state_session, unpromised
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.rows.given import dataset_of
-from dpcore.privacy.statement import foreign_parts
+from dpcore.privacy.statement import PrivacyStatement, foreign_parts
 from dpcore.session.charges import Charges
-from dpcore.session.ledger import Found, Ledger, LedgerEntry, LedgerWithin, TableRun
+from dpcore.session.ledger import Found, Ledger, LedgerEntry, LedgerWithin, RunCharges, TableRun
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from dpcore.model.model import Model
     from dpcore.noise.source import NoiseSource
     from dpcore.privacy.sensitivity import NeighboringRelation
-    from dpcore.privacy.statement import PrivacyStatement
     from dpcore.privacy.units import RowPart
     from dpcore.protocols import Accountant, Engine
-    from dpcore.session.ledger import RunCharges
     from dpcore.session.sequential_sessions import Released
 
 __all__ = [

@@ -14,8 +14,7 @@ from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.steps.weights import told_loss
 from dpcore.model.details import plain
 from dpcore.model.model import Model
-from dpcore.privacy.statement import WHERE_GIVEN
-from dpcore.privacy.versions import running_versions
+from dpcore.privacy.statement import WHERE_GIVEN, PrivacyStatement
 from dpcore.registry.tables.losses import LossFacts
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.run_state import RunState
-    from dpcore.privacy.statement import PrivacyStatement
     from dpcore.protocols.problem import Solution
 
 __all__ = ["Training", "finish", "make_model"]
@@ -142,7 +140,17 @@ def make_model(
         weight_bound=plan.settings.weight_bound,
         class_weights=class_weights,
         l2=l2,
-        algo=_algorithm(plan),
+        algo={
+            "name": plan.entry.name,
+            "chosen_by": plan.chosen_by,
+            "distribution": plan.entry.distribution,
+            "version": plan.entry.version,
+            "reference": plan.entry.reference,
+            "preset": plan.settings.preset,
+            "parameters": plan.parameters(),
+            "slots": None if plan.settings.as_published else plan.use,
+            "engine": plan.settings.engine.partition(":")[0],
+        },
         privacy=statement.to_dict(),
         ledger=ledger,
         evaluation=figures.get("evaluation"),
@@ -150,20 +158,5 @@ def make_model(
         sections={} if known is None else known.sections,
         status=str(solution.status),
         details=plain(solution.details),
-        versions=running_versions(plan.entry.distribution),
+        versions=Model.running_versions(plan.entry.distribution),
     )
-
-
-def _algorithm(plan: Plan) -> dict[str, Any]:
-    """Return what a model keeps of its algorithm."""
-    return {
-        "name": plan.entry.name,
-        "chosen_by": plan.chosen_by,
-        "distribution": plan.entry.distribution,
-        "version": plan.entry.version,
-        "reference": plan.entry.reference,
-        "preset": plan.settings.preset,
-        "parameters": plan.parameters(),
-        "slots": None if plan.settings.as_published else plan.use,
-        "engine": plan.settings.engine.partition(":")[0],
-    }

@@ -13,11 +13,13 @@ from dpcore.data.schema.columns import Label
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
 from dpcore.model import margins, rendering
+from dpcore.model.details import fault_of_details
 from dpcore.model.file import fate_of, read_model_file, write_model_file
 from dpcore.model.learnt import LearntFacts
 from dpcore.model.probabilities import blank_rows
 from dpcore.moved import place_of_name
 from dpcore.privacy.statement import PrivacyStatement
+from dpcore.privacy.versions import running_versions
 from dpcore.registry.catalogue import Registry
 from dpcore.registry.step_class import step_class
 from dpcore.session.charges import Charges
@@ -113,6 +115,8 @@ class Model(LearntFacts):
         """
         return importlib.import_module(place_of_name("dpcore", "summary_of") or "").summary_of(self)
 
+    running_versions = staticmethod(running_versions)
+    fault_of_details = staticmethod(fault_of_details)
     fitted_in_words = rendering.fitted_in_words
     columns_in_words = rendering.columns_in_words
     sections_in_words = rendering.sections_in_words

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import visible
-from dpcore.losses.text import shown_loss
 
 if TYPE_CHECKING:
     from dpcore.model.learnt import LearntFacts
@@ -19,6 +18,7 @@ __all__ = [
     "fitted_in_words",
     "sections_in_words",
     "shown_bounds",
+    "shown_loss",
     "text_of",
     "unseen_columns",
 ]
@@ -115,3 +115,20 @@ def columns_in_words(model: LearntFacts) -> str:
     names = [column.name for column in model.schema.features]
     more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return f"{len(names)} columns: {', '.join(names[:_MOST_NAMES])}{more}"
+
+
+def shown_loss(
+    name: str,
+    parameters: Mapping[str, Any],
+    class_weights: Mapping[str, float] | None = None,
+    weight_bound: float | None = None,
+) -> str:
+    """Return a loss as one reads it: its name, its parameters, the weights of classes and the bound
+    of rows' own, if it has some."""
+    words = {name: "none" if value is None else value for name, value in parameters.items()}
+    shown = [f"{name}={word}" for name, word in words.items()]
+    weights = ", ".join(f"{of} {weight:.4g}" for of, weight in (class_weights or {}).items())
+    shown += [f"classes weighted {weights}"] if weights else []
+    shown += [] if weight_bound is None else [f"rows weighted up to {weight_bound:.4g}"]
+    values = ", ".join(shown)
+    return f"{name} ({values})" if values else name

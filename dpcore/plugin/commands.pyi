@@ -10,6 +10,7 @@ from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.planned import Plan
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import DataRequest
+from dpcore.fitting.rows.in_memory import train_rows
 from dpcore.fitting.run import Run
 from dpcore.fitting.table_ledger import SessionRun
 from dpcore.registry.commands import Argument, CommandGroup, Option
@@ -27,4 +28,5 @@ __all__ = [
     "make_plan",
     "print_json",
     "print_lines",
+    "train_rows",
 ]

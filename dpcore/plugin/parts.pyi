@@ -11,7 +11,6 @@ from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.data.arrays import dataset_from_arrays
 from dpcore.data.blocks.block import Block
-from dpcore.data.blocks.csr import CsrBlock
 from dpcore.data.blocks.rounded_line import RoundedLine
 from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import Dataset
@@ -84,7 +83,6 @@ __all__ = [
     "CoefficientSum",
     "ComposedDpEvent",
     "ContributionSum",
-    "CsrBlock",
     "Dataset",
     "DerivedQuery",
     "DigitStream",

@@ -17,7 +17,8 @@ hookimpl = pluggy.HookimplMarker("dpcore")
 
 @hookspec
 def register_commands(register: Callable[..., None]) -> None:
-    """Register functions whose parameters are ``dpcore.plugin.commands``' Option and Argument."""
+    """Register functions whose parameters are ``dpcore.plugin.commands``' Option and Argument;
+    ``fits`` : whether one has the options of a fit too, as ``fit`` (``dpcore.cli.fit_options``)."""
 
 
 @hookspec

@@ -43,7 +43,7 @@ _KINDS = (
     Kind("loss", "losses"),
     Kind("dataset", "datasets"),
     Kind("engine", "engines"),
-    Kind("command", "commands", MappingProxyType({"group": ""})),
+    Kind("command", "commands", MappingProxyType({"group": "", "fits": False})),
     Kind("exporter", "exporters", MappingProxyType({"suffixes": ()}), alone=("suffixes",)),
     Kind("ledger", "ledgers"),
     Kind(

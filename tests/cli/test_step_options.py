@@ -5,15 +5,18 @@ import inspect
 import subprocess
 import sys
 from collections import defaultdict
+from typing import Annotated, Any
 
 import pytest
 from click import NoSuchOption
 
 from dpcore import BalancedWeights, Evaluation, Intervals, PrivateBounds
 from dpcore.cli import errors, step_options
+from dpcore.cli.fit_options import with_fit_options
 from dpcore.cli.step_options import steps_asked
 from dpcore.cli.train import train_command
 from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.plugin.commands import Option
 from dpcore.plugin.parts import PrivacyStatement, load_registry
 from dpcore.plugin.steps import StepOption
 
@@ -43,6 +46,27 @@ def test_a_declaration_of_another_default_is_found():
 def test_train_has_every_option_of_a_step():
     asked = {name: p.default for name, p in inspect.signature(train_command).parameters.items()}
     assert {name: asked[name] for name in USUAL} == USUAL
+
+
+def test_a_command_that_fits_has_the_options_of_a_fit_beside_its_own():
+    asked = []
+
+    def command(
+        fit: Annotated[Any, "the options of a fit"],
+        level: Annotated[float, Option(group="Data")] = 0.5,
+        tries: Annotated[int, Option()] = 3,
+    ) -> None:
+        """Fit."""
+        asked.append((fit.given["seed"], fit.given["of_steps"]["test_fraction"], level, tries))
+
+    made = with_fit_options(command)
+    usual = {name: p.default for name, p in inspect.signature(made).parameters.items()}
+    names = [*usual]
+    assert not {"fit", "of_steps"} & {*names} and names[0] == "tries"
+    # Under a heading that it states, an option follows those of the fit.
+    assert names.index("level") > names.index("rows_per_unit")
+    made(**usual | {"seed": 7, "test_fraction": 0.25, "level": 0.1, "quiet": True})
+    assert asked == [(7, 0.25, 0.1, 3)]
 
 
 @pytest.mark.parametrize(

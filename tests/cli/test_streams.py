@@ -4,10 +4,13 @@ import logging
 import os
 import subprocess
 import sys
+from typing import Annotated
 
 import pytest
 
+from dpcore.cli.commands import _stated
 from dpcore.cli.terminal.streams import hush
+from dpcore.plugin.commands import Option
 
 OPENS = """
 import os, sys
@@ -62,6 +65,16 @@ def test_a_command_with_closed_streams_makes_its_file(folder, numbers, arguments
     )
     assert done.returncode == 0
     assert list(folder.glob("made*"))
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_any_command_that_is_quiet_keeps_the_warnings_of_the_library_to_itself(caplog, quiet):
+    def command(quiet: Annotated[bool, Option("--quiet")] = False) -> None:
+        logging.getLogger("dpcore").warning("a warning")
+
+    _stated(command)(quiet=quiet)
+    hush(False)
+    assert len(caplog.records) == (not quiet)
 
 
 def test_quiet_keeps_the_warnings_of_the_library_to_itself(caplog):

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from dpcore import Schema, fit, load_model
 from dpcore.data.schema.features.encoding import Encoding
-from dpcore.data.schema.features.logarithm import binary_log
 from dpcore.data.schema.features.transforms import (
     Affine,
     Bin,
@@ -25,6 +24,7 @@ from dpcore.data.schema.features.transforms import (
     Lookup,
     Number,
     OneHot,
+    binary_log,
 )
 from dpcore.data.schema.installed import column_from_dict
 from dpcore.errors import DataError, InvalidInputError

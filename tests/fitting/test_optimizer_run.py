@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from dpcore.errors import OptimizerError
-from dpcore.fitting.optimizer_run import full_text, run_optimizer
+from dpcore.errors import OptimizerError, full_text
+from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.plugin.parts import Registration, Registry
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_lab.checks import check_huge_epsilon_limit, check_repeatable_when_seeded, run_checks
@@ -86,7 +86,7 @@ def test_what_suppresses_its_context_has_none():
 
     with pytest.raises(ValueError) as caught:
         fails()
-    assert "from" not in full_text(caught.value, "test_optimizer_run")
+    assert "from" not in full_text(caught.value, {"test_optimizer_run"})
 
 
 class Lazy(DpGd):

@@ -10,12 +10,12 @@ from dpcore import Schema, fit, load_model
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import DpcoreError, InvalidInputError, TargetNotMetError
 from dpcore.fitting import run_sessions
-from dpcore.fitting.ovr import against_the_rest
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
 from dpcore.plugin.commands import Run
 from dpcore.plugin.parts import (
+    Dataset,
     GdpAccountant,
     Ledger,
     SeededNoise,
@@ -153,7 +153,7 @@ def test_labels_of_a_class_are_a_function_of_the_row_alone():
             for k in range(3)
         )
 
-    assert alike(against_the_rest)
+    assert alike(Dataset.against_the_rest)
     assert not alike(by_places_in_use)
 
 
@@ -168,7 +168,7 @@ def test_neighbours_move_each_fits_gradient_by_no_more_than_the_stated_sensitivi
     limit = query.sensitivity(relation)
 
     def answers(dataset):
-        tables = [against_the_rest(dataset, k).table() for k in range(3)]
+        tables = [dataset.against_the_rest(k).table() for k in range(3)]
         return [query.start() + sum(map(query.answer_block, table.blocks)) for table in tables]
 
     whole = answers(data)

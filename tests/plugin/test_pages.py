@@ -70,9 +70,7 @@ def test_the_pages_have_so_many_names_each_once_and_with_a_user():
 
 
 MOST_DEEP_IMPORTS = {
-    "dpcore_lab": 22,
     "dpcore_tables": 1,
-    "dpcore_tuning": 9,
 }
 """Names that packages import from the core beside its pages. It may only become less."""
 

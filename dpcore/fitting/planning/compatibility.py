@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.registry.tables.declarations import optimizer_facts
+from dpcore.registry.tables.declarations import OptimizerFacts, optimizer_facts
 from dpcore.registry.tables.losses import LossFacts
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from dpcore.protocols import Accountant, Loss
     from dpcore.protocols.optimizer import Optimizer
     from dpcore.protocols.problem import Problem
-    from dpcore.registry.tables.declarations import OptimizerFacts
 
 __all__ = ["check_fits", "check_label"]
 

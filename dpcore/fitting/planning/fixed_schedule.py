@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcore.accountants.registered import target_of
-from dpcore.accountants.schedule import FixedSchedule
+from dpcore.accountants.schedule import FixedSchedule, Schedule
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import exact, float_up
 from dpcore.fitting.planning.optimizer_queries import (
@@ -19,7 +19,6 @@ from dpcore.fitting.planning.optimizer_queries import (
 from dpcore.registry.tables.declarations import optimizer_facts
 
 if TYPE_CHECKING:
-    from dpcore.accountants.schedule import Schedule
     from dpcore.fitting.planning.planned import Plan
     from dpcore.protocols import Accountant
     from dpcore.protocols.problem import Problem

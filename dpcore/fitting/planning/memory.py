@@ -34,9 +34,8 @@ class Bytes(float):
     """A number of bytes, which as text is in words: a megabyte at least."""
 
     def __str__(self) -> str:
-        if self < 1e9:
-            return f"{max(1, round(self / 1e6))} MB"
-        return f"{self / 1e9:,.1f} GB" if self < 1e10 else f"{self / 1e9:,.0f} GB"
+        digits = 1 if self < 1e10 else 0
+        return f"{self / 1e9:,.{digits}f} GB" if self >= 1e9 else f"{max(1, round(self / 1e6))} MB"
 
 
 def memory_of(optimizer: Optimizer, problem: Problem) -> Bytes:

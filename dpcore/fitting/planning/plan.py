@@ -20,7 +20,7 @@ from dpcore.moved import table_of
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import Registry, load_registry
 from dpcore.registry.parameters import convert_all
-from dpcore.registry.tables.declarations import load_source, optimizer_facts
+from dpcore.registry.tables.declarations import optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.protocols import Accountant
@@ -78,7 +78,10 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         relation=NeighboringRelation.parse(settings.relation or NeighboringRelation.usual(factory)),
         engine=load_engine(settings.engine, registry),
         chosen_by=chosen_by,
-        targets=(*(registry.get(kind, part).target for kind, part in parts), *_source(factory)),
+        targets=(
+            *(registry.get(kind, part).target for kind, part in parts),
+            *filter(None, [optimizer_facts(factory).answered_by]),
+        ),
         expected_utility=optimizer_facts(registry.load("optimizer", asked)).expected_utility,
     )
 
@@ -109,7 +112,7 @@ def _accountant(
         usual = facts.published_accountant or usual
     usual = preset.get("accountant", usual)
     if facts.answered_by:
-        usual = load_source(facts.answered_by).usual_accountant(factory, settings) or usual
+        usual = facts.load_source().usual_accountant(factory, settings) or usual
     name = settings.accountant or usual
     conversion = settings.conversion
     if conversion is None and settings.accountant in (None, usual):
@@ -179,12 +182,6 @@ _OF_SOURCES = ("users", "trust")
 """Settings that a source of answers reads; every other optimizer's rows are in one place."""
 
 
-def _source(factory: Any) -> tuple[str, ...]:
-    """Return what answers an algorithm in place of a session, if anything does."""
-    named = optimizer_facts(factory).answered_by
-    return (named,) if named else ()
-
-
 def _require_owner(settings: Settings, registry: Registry) -> None:
     """Raise RegistryError for a setting of a package that registers nothing here."""
     for name in _OF_SOURCES:
@@ -201,8 +198,9 @@ def _require_owner(settings: Settings, registry: Registry) -> None:
 def _check_source(settings: Settings, factory: Any, of_loss: Mapping[str, Any]) -> None:
     """Refuse what the source of an algorithm's answers cannot do, and settings of one where the
     algorithm has none."""
-    for source in _source(factory):
-        load_source(source).refuse(factory, settings, of_loss)
+    stated = optimizer_facts(factory)
+    if stated.answered_by:
+        stated.load_source().refuse(factory, settings, of_loss)
         return
     for name in _OF_SOURCES:
         if getattr(settings, name) is not None:

@@ -14,7 +14,7 @@ from dpcore.fitting.steps.weights import BALANCED, weighing
 from dpcore.model.details import plain
 from dpcore.privacy.figures import copied_figure
 from dpcore.privacy.immutable import private_copy
-from dpcore.registry.catalogue import load_registry
+from dpcore.registry.catalogue import Registration, load_registry
 from dpcore.registry.step_class import foreign_step
 from dpcore.registry.tables.declarations import accountant_facts, engine_facts, optimizer_facts
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from dpcore.protocols import Accountant, Engine, Loss
     from dpcore.protocols.optimizer import Optimizer
     from dpcore.protocols.problem import Problem
-    from dpcore.registry.catalogue import Registration
     from dpcore.registry.expected_utility import ExpectedUtility
     from dpcore.registry.tables.parts import EngineFacts
 

@@ -13,7 +13,7 @@ from dpcore.fitting.planning.memory import require_memory
 from dpcore.fitting.planning.optimizer_queries import default_l2
 from dpcore.fitting.planning.ready import Ready
 from dpcore.fitting.request.settings import Settings
-from dpcore.fitting.steps.shared_budget import is_shared
+from dpcore.fitting.steps.facts import Phase, step_facts
 from dpcore.fitting.steps.weights import with_public_weights
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
@@ -48,7 +48,7 @@ def check_public(plan: Plan, schema: Schema, n_units: int, kept_fraction: float 
     if they do not fit each other."""
     fits = fits_of(plan, schema.label)
     plan = with_public_weights(plan, schema.label)
-    if is_shared(plan, schema, fits):
+    if _is_shared(plan, schema, fits):
         plan = plan.with_shared_accountant()
     problem = _problem(plan, schema, n_units, kept_fraction, fits)
     check_fits(plan.optimizer, problem, plan.accountant)
@@ -101,3 +101,12 @@ def with_default_l2(problem: Problem, plan: Plan) -> Problem:
         return problem
     l2 = default_l2(plan.optimizer, problem, plan.accountant)
     return problem if l2 is None else replace(problem, l2=l2)
+
+
+def _is_shared(plan: Plan, schema: Schema, fits: int) -> bool:
+    """Return whether several releases or fits share the budget of a run, from public facts alone:
+    bounds, counts of classes, an evaluation, intervals, steps of plugins. A filter for a fixed
+    schedule alone has no part to leave to them."""
+    steps = (step_facts(step) for step in plan.settings.also)
+    beside = any(step.phase is not Phase.SCHEMA for step in steps)
+    return beside or bool(schema.unbounded) or fits > 1

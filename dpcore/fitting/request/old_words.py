@@ -91,14 +91,11 @@ def _steps(words: dict[str, Any], asked: dict[str, dict[str, Any]]) -> list[Any]
             "for a private evaluation. For exact figures of a model, hold rows out beforehand."
         )
     asked["private-bounds"] = {}
-    found = [_registered(name)(**asked[name]) for name in asked if name in names]
+    steps = load_registry("step")
+    found = [steps.load("step", name)(**asked[name]) for name in asked if name in names]
     if found:
         _tell(f"also=[{', '.join(map(_shown, found))}]")
     return found
-
-
-def _registered(step: str) -> Any:
-    return load_registry("step").load("step", step)
 
 
 def _shown(value: Any) -> str:

@@ -10,18 +10,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.fitting.planning.compatibility import check_label
 from dpcore.fitting.planning.losses import OF_LOSS, has_parameters, make_loss
 from dpcore.fitting.steps.facts import step_facts
 from dpcore.fitting.steps.weights import checked_weights, weighing
+from dpcore.model.rendering import shown_loss
 from dpcore.moved import where_to_get
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.registry.catalogue import load_registry
+from dpcore.registry.catalogue import Registry, load_registry
 from dpcore.registry.parameters import convert, describe_parameters
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.protocols import Loss
-    from dpcore.registry.catalogue import Registry
 
 __all__ = [
     "OF_MORE",
@@ -108,6 +109,8 @@ class Settings:
     """One-vs-rest, the one value of ``multiclass``."""
     OF_LOSS: ClassVar[str] = OF_LOSS
     """The first word of a loss's parameter, before the dot."""
+    check_label = staticmethod(check_label)
+    shown_loss = staticmethod(shown_loss)
 
     def make_loss(self, registry: Registry | None = None) -> Loss:
         """Return the loss of that name with its parameters: text is parsed, Python values are

@@ -12,8 +12,9 @@ from dpcore.data.units import coins_of
 from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.fitting.fits import FITS
 from dpcore.fitting.planning.engines import require_all_rows, rows_of
-from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.planning.utility_warning import UtilityWarning
+from dpcore.fitting.request.fit_options import Ledger, Weights
+from dpcore.fitting.request.keywords import Asked
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.rows.given import dataset_of
 from dpcore.fitting.run import Run
@@ -26,25 +27,40 @@ if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
-    from dpcore.fitting.request.keywords import Asked
     from dpcore.model.model import Model
     from dpcore.protocols import Engine
 
-__all__ = ["fit_asked", "fit_rows"]
+__all__ = ["fit_rows", "train_rows"]
+
+OfARun = Callable[[Run], "Model"]
 
 
-def fit_asked(asked: Asked, started: float) -> Model:
-    """Return the model of a fit as its caller asked for it. ``started`` : when, for its report.
+def train_rows(
+    plan: Plan,
+    X: Any,
+    y: Any,
+    schema: Schema,
+    table_ledger: LedgerRequest,
+    by: OfARun,
+    weights: Weights,
+) -> Model:
+    """Return the model of the rows of an array or a frame, made ``by`` what is handed the plan's
+    run over them, such as a search. Steps that ask rows held out say how many.
+
+    Raises and warns as ``dpcore.fit``, of the second fit in a process too.
+    """
+    named = Ledger(table_ledger.ledger, table_ledger.analyst, table_ledger.same_table)
+    return fit_rows(
+        plan, Asked(X, y, plan.settings, schema, weights=weights, ledger=named), None, by
+    )
+
+
+def fit_rows(plan: Plan, asked: Asked, started: float | None, by: OfARun = Run.model) -> Model:
+    """Return the model of a plan, made ``by`` a fit of it or otherwise. ``started`` : when, for its
+    report.
 
     Raises and warns as ``dpcore.fit``.
     """
-    return fit_rows(make_plan(asked.settings), asked, started)
-
-
-def fit_rows(
-    plan: Plan, asked: Asked, started: float | None, by: Callable[[Run], Model] = Run.model
-) -> Model:
-    """Return the model of a plan, made ``by`` a fit of it or, say, a search."""
     require_held_out(plan, asked.settings.test_fraction)
     require_all_rows(plan.engine, asked.ledger.part)
     named = asked.ledger

@@ -81,7 +81,7 @@ def checked(steps: Iterable[RunStep], facts: PublicFacts) -> tuple[CheckedStep, 
 
 
 def _checked(step: RunStep, facts: PublicFacts) -> CheckedStep:
-    declared, ours = step_facts(step), _is_of_dpcore(step)
+    declared, ours = step_facts(step), is_ours(part_of(step).partition(":")[0])
     _require_name(step, declared, [name for name, _ in facts.asked], ours=ours)
     require_needs(declared, facts)
     request = step.check(facts)
@@ -96,11 +96,6 @@ def _checked(step: RunStep, facts: PublicFacts) -> CheckedStep:
         return CheckedStep(declared, request, share, problem, request.stated)
     stated, parts = {"share": stated_share(share)}, (part_of(step), part_of(request))
     return CheckedStep(declared, request, share, problem, stated, parts)
-
-
-def _is_of_dpcore(step: RunStep) -> bool:
-    """Return whether the class of a step is that of its name in a module of ours."""
-    return is_ours(part_of(step).partition(":")[0])
 
 
 def _require_name(step: RunStep, declared: StepFacts, taken: list[str], *, ours: bool) -> None:

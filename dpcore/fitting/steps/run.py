@@ -20,13 +20,13 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.delta_reserve import ReservingAccountant
-from dpcore.errors import DpcoreError, InvalidInputError, OptimizerError, replacing
-from dpcore.fitting.optimizer_run import type_and_place
+from dpcore.errors import DpcoreError, InvalidInputError, OptimizerError, replacing, type_and_place
+from dpcore.fitting.optimizer_run import packages_of
 from dpcore.fitting.steps.checked import CheckedStep, changed
 from dpcore.fitting.steps.facts import Phase
 from dpcore.fitting.steps.shares import ShareDoor, ShareOfBudget
 from dpcore.fitting.steps.step import Outcome, Section
-from dpcore.fitting.steps.views import ResultView
+from dpcore.fitting.steps.views import PublicFacts, ResultView
 from dpcore.model.details import LONGEST_TEXT, bounded, fault_of_details, plain
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.statement import OF_DPCORE
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dpcore.fitting.run_state import RunDoor, RunState
-    from dpcore.fitting.steps.views import PublicFacts
     from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant, Mechanism
     from dpcore.session.sequential_sessions import Released
@@ -152,7 +151,7 @@ def _told_by_place(step: CheckedStep) -> AbstractContextManager[None]:
     def failed(error: BaseException) -> BaseException:
         if isinstance(error, DpcoreError):
             return error
-        told = type_and_place(error, step.part.partition(":")[0])
+        told = type_and_place(error, packages_of(step.part.partition(":")[0]))
         return OptimizerError(f"The step {step.name} failed: {told}.")
 
     return nullcontext() if step.is_ours else replacing(Exception, SystemExit, by=failed)

@@ -109,8 +109,7 @@ class ShareDoor:
         """Return the standard deviation of the noise that is added to the query's answer in a run
         of this problem, a public figure. ``mechanism`` : one of ``mechanism_for``."""
         k, relation = problem.rows_per_unit, problem.relation
-        of_rows = query.sensitivity(relation)
-        moved = (of_rows if k is None else sensitivity_of_units(query, relation, k)).bound
+        units = None if k is None else sensitivity_of_units(query, relation, k)
         spread = 1.0 if isinstance(mechanism, Gaussian) else 2**0.5
-        deviation: float = spread * mechanism.noise_multiplier * moved
-        return deviation
+        moved = (units or query.sensitivity(relation)).bound
+        return float(spread * mechanism.noise_multiplier * moved)

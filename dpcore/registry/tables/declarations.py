@@ -53,7 +53,6 @@ __all__ = [
     "accountant_facts",
     "engine_facts",
     "fault_of_part",
-    "load_source",
     "optimizer_facts",
 ]
 
@@ -187,6 +186,22 @@ class OptimizerFacts:
     theorem: str = fact(TEXT, "The theorem that its guarantee rests on, for `dpcore info`.", "")
     departures: tuple[str, ...] = fact(TEXTS, "Where it departs from its paper.", ())
 
+    def load_source(self) -> Any:
+        """Return the class of ``answered_by``; RegistryError where it is none of a source."""
+        target = self.answered_by
+        module, _, name = target.partition(":")
+
+        def told(error: Exception) -> RegistryError:
+            kind = type(error).__name__
+            return RegistryError(f"The source of answers {target!r} cannot be loaded: {kind}.")
+
+        with replacing(Exception, by=told):
+            source = getattr(importlib.import_module(module), name)
+            fault = fault_of(AnswerSourceFacts, source)
+        if fault:
+            raise RegistryError(f"The source of answers cannot be used: {target} {fault}")
+        return source
+
 
 TABLES: dict[str, type[Any]] = {
     "optimizer": OptimizerFacts,
@@ -214,22 +229,6 @@ def _facts_of(optimizer: Any) -> OptimizerFacts:
 # What an engine or an accountant, or the class of one, states.
 engine_facts = partial(read, EngineFacts)
 accountant_facts = partial(read, AccountantFacts)
-
-
-def load_source(target: str) -> Any:
-    """Return the class of a ``"module:Class"``; RegistryError where it is none of a source."""
-    module, _, name = target.partition(":")
-
-    def told(error: Exception) -> RegistryError:
-        kind = type(error).__name__
-        return RegistryError(f"The source of answers {target!r} cannot be loaded: {kind}.")
-
-    with replacing(Exception, by=told):
-        source = getattr(importlib.import_module(module), name)
-        fault = fault_of(AnswerSourceFacts, source)
-    if fault:
-        raise RegistryError(f"The source of answers cannot be used: {target} {fault}")
-    return source
 
 
 _NO_DATACLASS = "is not a dataclass of its parameters."

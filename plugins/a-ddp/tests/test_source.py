@@ -1,13 +1,14 @@
 """The source that answers an optimizer in place of a session: who it is, and what it must have."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dpcore.errors import RegistryError
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import Run, make_plan
-from dpcore.plugin.parts import dataset_from_arrays
-from dpcore.registry.tables.declarations import load_source
+from dpcore.plugin.parts import dataset_from_arrays, optimizer_facts
 from dpcore_a_ddp.users.user_fits import Users
 
 
@@ -40,5 +41,6 @@ def test_a_source_that_is_not_dpcores_is_named_in_the_statement():
     ],
 )
 def test_what_is_no_source_is_refused(target, reason):
+    stated = optimizer_facts(make_plan(Settings("sgd-maj")).optimizer)
     with pytest.raises(RegistryError, match=reason):
-        load_source(target)
+        replace(stated, answered_by=target).load_source()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import Problem
-from dpcore.plugin.parts import CsrBlock, Table
+from dpcore.plugin.parts import Table
 from dpcore_frank_wolfe.kernels import fill_columns, largest_steps
 
 if TYPE_CHECKING:
@@ -61,8 +61,9 @@ class SparseRows:
 
 def _parts_of(block: Block) -> list[_Part]:
     """Return how many entries rows have, and where and what these are, some rows at a time."""
-    if isinstance(block, CsrBlock):  # whose cells are no matter of one entry for each column
-        indptr, indices, values = block.cells
+    if (cells := getattr(block, "cells", None)) is not None:
+        # Of sparse rows, whose cells are no matter of one entry for each column.
+        indptr, indices, values = cells
         return [(np.diff(indptr.astype(np.int64)), indices, _in_steps(values))]
     at_once = max(1, _CELLS_AT_ONCE // block.n_features)
     edges = [*range(0, block.n_rows, at_once), block.n_rows]

@@ -14,4 +14,5 @@ def register_commands(register: Callable[..., None]) -> None:
         "dpcore_tuning.command:tune_command",
         summary="Fit candidates within one budget, and release the best.",
         group="Many fits",
+        fits=True,
     )

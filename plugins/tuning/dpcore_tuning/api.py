@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcore import Ledger, Weights
-from dpcore.fitting.request.keywords import Asked
-from dpcore.fitting.rows.in_memory import fit_rows
+from dpcore import Weights
+from dpcore.plugin.commands import train_rows
 from dpcore_tuning.run import tune_run
 
 if TYPE_CHECKING:
@@ -35,7 +34,5 @@ def tune_rows(
     second fit in a process.
     """
     plan = search.plans[0]
-    ledger = Ledger(table_ledger.ledger, table_ledger.analyst, table_ledger.same_table)
     of_rows = Weights(weights, plan.settings.weight_bound)
-    asked = Asked(X, y, plan.settings, schema, weights=of_rows, ledger=ledger)
-    return fit_rows(plan, asked, None, partial(tune_run, search))
+    return train_rows(plan, X, y, schema, table_ledger, partial(tune_run, search), of_rows)

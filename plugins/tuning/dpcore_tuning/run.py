@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcore.fitting.training import make_model
 from dpcore.plugin import Solution
 from dpcore.plugin.commands import LedgerRequest, Run
 from dpcore.plugin.ledgers import Found, LedgerEntry
@@ -232,7 +231,7 @@ def _model(ran: _Ran, statement: PrivacyStatement) -> Model:
     if ran.best is None:
         solution = known.solution
         asked = search.plans[0], known.facts.schema, ran.tries.l2, solution, ledger, statement
-        return make_model(*asked, known)
+        return Run.model_of(*asked, known)
     return replace(
         ran.best.model,
         w=known.solution.w,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.plugin.parts import CsrBlock, RoundedLine, clip_coefficients
+from dpcore.plugin.parts import RoundedLine, Table, clip_coefficients
 from dpcore_a_ddp.kernels import add_drawn, drawn_margins
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ class PooledRows:
 
     def __init__(self, data: Dataset) -> None:
         path = RoundedLine(data.raw_norm_bound)
-        block = CsrBlock.from_rows(_sparse(data.X), data.y.copy(), path, data.row_norm)
+        rows = _sparse(data.X)
+        blocks: Any = Table.layout_of(rows).block_type
+        block = blocks.from_rows(rows, data.y.copy(), path, data.row_norm)
         self._indptr, self._indices, self._values = block.cells
         self._factor, self._norms, self._y = block.factor, block.row_norms("l2"), block.y
         self.n_rows = block.n_rows

@@ -197,19 +197,23 @@ def _labels(plan: Plan) -> tuple[float, float]:
 def _dataset(plan: Plan, side: Side, request: Request) -> Dataset:
     """Return a table as a generated data set, whose schema says nothing that follows from it. Units
     need named columns, whose features are from 0 to 1."""
-    from dpcore.data.array_schema import array_schema
+    from dpcore import Schema
     from dpcore.plugin.parts import Dataset, LossFacts
 
-    label: dict[str, Any] = {"target_bounds": (-1.0, 1.0)}
+    label: dict[str, Any] = {"kind": "label", "lower": -1.0, "upper": 1.0}
     if LossFacts.of(plan.loss).multiclass:
-        label = {"classes": (0, 1, 2)}
+        label = {"kind": "label", "classes": [0, 1, 2]}
     elif plan.loss.classification:
-        label = {"classes": (-1, 1)}
-    label |= {"intercept": False, "rows": request.rows, "capacity": _CAPACITY}
-    bounds = None if side.units is None else (0.0, 1.0)
-    schema = array_schema(side.X.shape[1], bounds, ROW_NORM, **label)
-    X = side.X
-    if side.units is not None:
+        label = {"kind": "label", "classes": [-1, 1]}
+    public: dict[str, Any] = {"row_norm": ROW_NORM, "intercept": False}
+    public |= {"rows": request.rows, "capacity": _CAPACITY}
+    X, width = side.X, side.X.shape[1]
+    if side.units is None:
+        schema = Schema.from_dict({**public, "width": width, "columns": {"label": label}})
+    else:
+        number = {"kind": "numeric", "lower": 0.0, "upper": 1.0}
+        columns = {f"x{j + 1}": number for j in range(width)} | {"label": label}
+        schema = Schema.from_dict({**public, "columns": columns})
         schema = schema.with_units(_UNIT, request.rows_per_unit)
         X = np.minimum(np.abs(X), 1.0)
     X, y = np.ascontiguousarray(X), side.y.astype(np.float64)

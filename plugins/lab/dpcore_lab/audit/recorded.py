@@ -18,7 +18,6 @@ from dpcore.plugin.parts import (
     Sensitivity,
     optimizer_facts,
 )
-from dpcore.session.units import sensitivity_of_units
 from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
 from dpcore_lab.audit.pairs import ROW_NORM
 from dpcore_lab.audit.transcripts import Transcripts
@@ -100,7 +99,7 @@ def releases_of(fits: Fits, seed: int) -> list[Release | Transcripts]:
         for place, k in ends.items():
             query, part = session.parts[k]
             if hasattr(part, "release"):
-                found.append(replace(_release(fits, query, part, rows), place=place))
+                found.append(replace(_release(fits, session, query, part, rows), place=place))
             else:
                 found.append(Transcripts(part, fits.plan.relation, started[k].exact.size, place))
     return found
@@ -127,13 +126,13 @@ def _recorded(fits: Fits, seed: int) -> tuple[RecordingSession, Rows]:
     return session, Rows(side.X, side.y, n_classes=n_classes, **public)
 
 
-def _release(fits: Fits, asked: Any, mechanism: Any, rows: Rows) -> Release:
+def _release(
+    fits: Fits, session: RecordingSession, asked: Any, mechanism: Any, rows: Rows
+) -> Release:
     query = unsampled(asked)
     relation, k = fits.plan.relation, fits.request.rows_per_unit
     of_unit = k > 1
-    sensitivity = (
-        sensitivity_of_units(query, relation, k) if of_unit else query.sensitivity(relation)
-    )
+    sensitivity = session.sensitivity_of(query)
     # A unit that a sum scales down as a whole is as large with one row as with several.
     alike = k if of_unit and not getattr(type(query), "clips_units", False) else 1
     sizes = partial(_sizes, mechanism, sensitivity)
@@ -201,7 +200,7 @@ def _extreme_rows(query: Any, rows: Rows, classification: bool) -> Rows:
 
 def _of_table(query: Any, rows: Rows, one: Side, other: Side) -> tuple[np.ndarray, np.ndarray]:
     """Return the answers of two tables; secret random choices are the same for both."""
-    tape, replayed = WordRecorder(SeededNoise(1)._entropy), ReplayedWords()
+    tape, replayed = WordRecorder(SeededNoise(1)), ReplayedWords()
     tape.kept = []
     here = exact_answer(query, replace(rows, X=one.X, y=one.y), NoiseRecorder(tape))
     replayed.left = tape.kept

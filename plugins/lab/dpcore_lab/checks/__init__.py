@@ -10,10 +10,10 @@
 ``Tested``, or raises AssertionError with a reason.
 """
 
+import warnings
 from importlib import import_module
 from typing import Any
 
-from dpcore.moved import place_of_name
 from dpcore_lab.checks.accountants import check_accountant
 from dpcore_lab.checks.coverage_text import BelowThreshold, Tested
 from dpcore_lab.checks.datasets import check_dataset
@@ -78,9 +78,11 @@ __all__ = [
     "run_checks",
 ]
 
+_OF_POOLS = "dpcore_a_ddp.users.pool_check"
+
 
 def __getattr__(name: str) -> Any:
-    place = place_of_name(__name__, name)
-    if place is None:
+    if name != "check_pool":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(place), name)
+    warnings.warn(f"{__name__}.{name} is in {_OF_POOLS} now.", FutureWarning, stacklevel=2)
+    return getattr(import_module(_OF_POOLS), name)

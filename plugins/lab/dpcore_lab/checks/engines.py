@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.data.schema.features.width import width_schema
+from dpcore import Schema
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.plugin.parts import SeededNoise, Sensitivity, Table
-from dpcore.registry.tables.declarations import engine_facts
+from dpcore.plugin.parts import SeededNoise, Sensitivity, Table, load_registry
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions
 from dpcore_lab.made_tables.tables import Rows
@@ -129,7 +128,7 @@ def check_engine(engine: Any) -> Tested:
     Raises InvalidInputError for an engine that reads files: its processes are none of a check's.
     """
     require_assertions()
-    if engine_facts(engine).reads_files:
+    if load_registry().facts_of("engine", engine).reads_files:
         raise InvalidInputError(
             f"{engine.__name__} reads files by processes of its own, which no check starts: "
             "compare its sums over them with those of the engine local."
@@ -160,7 +159,9 @@ def check_engine(engine: Any) -> Tested:
 
 
 def _opened(engine: Any, table: Table, threads: int | None) -> Engine:
-    opened: Engine = engine.open(table, width_schema(table.n_features, intercept=False), threads)
+    label = {"kind": "label", "classes": [-1, 1]}
+    public = {"width": table.n_features, "intercept": False, "columns": {"label": label}}
+    opened: Engine = engine.open(table, Schema.from_dict(public), threads)
     return opened
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import load_registry, optimizer_facts
-from dpcore.registry.tables.declarations import load_source
 from dpcore_lab.checks.accountants import check_accountant
 from dpcore_lab.checks.datasets import check_dataset
 from dpcore_lab.checks.engines import check_engine
@@ -94,12 +93,12 @@ def checks_of(part: Any, kind: str | None = None) -> tuple[Check, ...]:
     kind = kind_of(part) if kind is None else kind
     if kind == "optimizer":
         try:
-            source = optimizer_facts(part).answered_by
+            stated = optimizer_facts(part)
         except AttributeError:  # one that has to be stated
             fault = load_registry().fault_of("optimizer", type(part))
             raise InvalidInputError(f"{type(part).__qualname__} {fault}") from None
-        if source:
-            checks: tuple[Check, ...] = load_source(source).checks()
+        if stated.answered_by:
+            checks: tuple[Check, ...] = stated.load_source().checks()
             return checks
         return checks_of_sessions(part)
     if kind == "query" or (kind in ("sampler", "interactive") and callable(part)):

@@ -6,8 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError
-from dpcore.model.details import fault_of_details
-from dpcore.plugin.parts import optimizer_facts
+from dpcore.plugin.parts import Model, optimizer_facts
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.parameters import check_bad_parameters_refused, check_declarations
 from dpcore_lab.checks.parts import check_mechanisms_and_queries, foreign_answers
@@ -89,7 +88,7 @@ def _record_all(optimizer: Optimizer) -> list[tuple[list[Record], Solution]]:
     for relation, n_classes, n0 in _settings(optimizer):
         rows = make_rows(300, seed=1, n_classes=n_classes)
         session, solution = record_run(optimizer, rows, relation, n0=n0)
-        fault = fault_of_details(solution.details)
+        fault = Model.fault_of_details(solution.details)
         assert not fault, f"The details of its Solution are left out of a report: {fault}"
         recorded.append((session.records, solution))
     return recorded

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError
 from dpcore.plugin.parts import load_registry, optimizer_facts
-from dpcore.registry.parameters import convert_all, describe_parameters
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.made_tables.tables import make_rows
 from dpcore_lab.replay.recorded import DELTA, EPSILON, open_session, problem_of, relations_of
@@ -55,12 +54,12 @@ def check_declarations(optimizer: Optimizer) -> Tested:
     instance: Any = optimizer
     fault = load_registry().fault_of("optimizer", type(optimizer))
     assert not fault, f"{type(optimizer).__name__} {fault}"
-    parameters = {parameter.name for parameter in describe_parameters(type(optimizer))}
+    parameters = {field.name for field in dataclasses.fields(instance)} - {"use"}
     stated = optimizer_facts(optimizer)
     usual = stated.accountant
     for values in stated.presets.values():
         fields = {name: value for name, value in values.items() if name in parameters}
-        dataclasses.replace(instance, **convert_all(type(optimizer), fields))
+        dataclasses.replace(instance, **fields)
         accountant = load_registry().load("accountant", values.get("accountant", usual))
         accountant.from_budget(EPSILON, DELTA, values.get("accountant_conversion"))
     n = len(stated.presets)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcore.fitting.optimizer_run import full_text
+from dpcore.errors import full_text
 from dpcore.plugin.parts import optimizer_facts
 from dpcore_lab.checks.coverage_text import BelowThreshold, Tested
 from dpcore_lab.checks.guard import require_assertions
@@ -76,7 +76,7 @@ def outcome_of(name: str, check: Callable[[], Tested], part: Any, is_apart: bool
         return Outcome(name, False, nothing, f"{type(error).__name__}: {error}")
     except Exception as error:  # Its text may be shown: the checks make their own rows.
         whose = part if hasattr(part, "__module__") else type(part)
-        return Outcome(name, False, nothing, full_text(error, whose.__module__))
+        return Outcome(name, False, nothing, full_text(error, {whose.__module__.split(".")[0]}))
     return Outcome(name, True, tested)
 
 

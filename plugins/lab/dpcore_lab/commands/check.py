@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError, near_names
 from dpcore.plugin.commands import Argument, Option, print_json, print_lines
-from dpcore.plugin.parts import Registry, load_registry, optimizer_facts
+from dpcore.plugin.parts import load_registry, optimizer_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,7 +94,7 @@ def _find(name: str, kind: str | None) -> tuple[str, Any]:
             raise InvalidInputError(f"{name} is the name of {kinds}: say --kind which.")
         entry = entries[0]
         if entry.kind == "optimizer":
-            return entry.kind, default_optimizer(registry, name)
+            return entry.kind, default_optimizer(registry.load("optimizer", name), name)
     from dpcore_lab.checks.kinds import CHECKED_KINDS, default_part, kind_of
 
     if entry is not None and entry.kind not in CHECKED_KINDS:
@@ -159,10 +159,9 @@ def _print(outcome: Outcome) -> None:
         print_lines(f"        not tested: {'; '.join(tested.not_tested)}")
 
 
-def default_optimizer(registry: Registry, name: str) -> Optimizer:
-    """Return an optimizer with its defaults, and what it declares to be checked with (such as a
-    target, which has none); InvalidInputError if it cannot be built."""
-    factory = registry.load("optimizer", name)
+def default_optimizer(factory: Any, name: str) -> Optimizer:
+    """Return an optimizer of a class with its defaults, and what it declares to be checked with
+    (such as a target, which has none); InvalidInputError if it cannot be built."""
     try:
         optimizer: Optimizer = factory(**optimizer_facts(factory).checked_with)
     except DpcoreError:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from dpcore.cli.terminal.streams import ended_as_interrupted, hush
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import Option, Step, print_json, print_lines
 from dpcore_lab.commands.option_texts import caps_in, numbers_in, params_in, words_in
@@ -141,7 +140,6 @@ def compare_command(
     from dpcore_lab.compare.admission import default_loss, default_relation
     from dpcore_lab.compare.settings import Comparison
 
-    hush(quiet)
     labels, names = words_in(algos), words_in(data)
     _check_asked(names, quiet and not (out or plot or as_json or markdown), as_json and markdown)
     asked = Comparison(
@@ -272,7 +270,7 @@ def _run(
     fits = FitsMade()
     try:
         watch = watched(fits.reading.on_bytes)
-        with ended_as_interrupted(), watch, Step.shown(fits.look, hidden=hidden):
+        with Step.ended_as_interrupted(), watch, Step.shown(fits.look, hidden=hidden):
             return run(comparison, out, jobs, fits.on_row, engine)
     except KeyboardInterrupt as stop:
         kept = "nothing was kept, for want of --out"

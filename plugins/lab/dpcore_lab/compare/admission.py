@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpcore.errors import DpcoreError, InvalidInputError, PureBudgetError, near_names
-from dpcore.fitting.planning.compatibility import check_label
 from dpcore.plugin import NeighboringRelation, Settings
 from dpcore.plugin.commands import LedgerRequest, Run, make_plan
 from dpcore.plugin.parts import load_registry, optimizer_facts
@@ -113,7 +112,8 @@ def _admit_references(comparison: Comparison) -> Comparison:
         raise InvalidInputError(f"majority is of classes, and {loss.name} is for real values.")
     for name in comparison.data:
         dataset = rows.data(name).train
-        check_label(loss, dataset.schema, one_against_rest=comparison.multiclass is not None)
+        each = comparison.multiclass is not None
+        Settings.check_label(loss, dataset.schema, one_against_rest=each)
         NeighboringRelation.parse(comparison.relation).require_all(dataset.rows_dropped)
     return replace(comparison, algorithms=(), references=named)
 
@@ -186,7 +186,7 @@ def _unfit_for_data(comparison: Comparison, plans: _Plans, must: tuple[str, ...]
         request = LedgerRequest() if is_private(name) else None
         data = rows.data(name)
         if comparison.externals:
-            check_label(_loss_of(comparison), data.train.schema)
+            Settings.check_label(_loss_of(comparison), data.train.schema)
             NeighboringRelation.parse(comparison.relation).require_all(data.train.rows_dropped)
             check_rows(data.train)
             refuse_ledger(comparison.externals[0], name, data.train.schema)

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import DpcoreError
-from dpcore.fitting.ovr import against_the_rest
-from dpcore.losses.text import shown_loss
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import Run, make_plan
-from dpcore.privacy.versions import running_versions
+from dpcore.plugin.parts import Model
 from dpcore_baselines.without_privacy.references import fit_nonprivate, majority_label, objective_of
 from dpcore_lab.compare.data_rows import Rows
 from dpcore_lab.compare.exact_figures import figures_of_constant, figures_of_w
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dpcore.plugin.commands import Plan
-    from dpcore.plugin.parts import Model, Table
+    from dpcore.plugin.parts import Table
     from dpcore_lab.compare.data_rows import Fold
     from dpcore_lab.compare.settings import Cell, Comparison
 
@@ -79,7 +77,7 @@ class Fitter:
             "private": None,
             "parts_not_from_dpcore": None,
             "chosen": plan.entry.name if plan.chosen_by else None,
-            "versions": _json(running_versions(plan.entry.distribution)),
+            "versions": _json(Model.running_versions(plan.entry.distribution)),
         }
         made = self._run(cell, plan, fold)
         started = time.perf_counter()
@@ -152,7 +150,7 @@ class Fitter:
             **scores,
             "exact_seconds": seconds,
             "message": message,
-            "versions": _json(running_versions()),
+            "versions": _json(Model.running_versions()),
         }
 
     def _fit_reference(self, name: str, fold: Fold, table: Table) -> tuple[Any, str]:
@@ -182,7 +180,7 @@ class Fitter:
         label = fold.train.schema.label
         if self._comparison.multiclass is None or label.n_margins == 1:
             return [table]
-        return [against_the_rest(fold.train, k).table() for k in range(label.n_classes)]
+        return [fold.train.against_the_rest(k).table() for k in range(label.n_classes)]
 
     def _blank(self, cell: Cell) -> dict[str, Any]:
         """Return the row of a cell, as a reference has it and nothing measured."""
@@ -192,7 +190,7 @@ class Fitter:
             "algorithm": cell.algorithm,
             "distribution": "dpcore",
             "parameters": "{}",
-            "loss": shown_loss(comparison.loss, Settings.loss_parameters(self._loss)),
+            "loss": Settings.shown_loss(comparison.loss, Settings.loss_parameters(self._loss)),
             "l2": comparison.measured_l2,
             "epsilon": cell.epsilon,
             "delta": None,

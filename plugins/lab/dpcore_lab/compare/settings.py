@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.text import shown_loss
 from dpcore.plugin import Loss, NeighboringRelation, Settings
 from dpcore.plugin.commands import DataRequest
 
@@ -60,7 +59,8 @@ def loss_in_words(settings: Mapping[str, Any]) -> str:
     """Return the loss of a comparison's settings (``Comparison.to_dict``) and its parameters, and
     whether it is that of each class against the rest."""
     each = ", each class against the rest" if settings.get("multiclass") else ""
-    return shown_loss(settings["loss"], settings.get("params", {}).get(Settings.OF_LOSS, {})) + each
+    parameters = settings.get("params", {}).get(Settings.OF_LOSS, {})
+    return Settings.shown_loss(settings["loss"], parameters) + each
 
 
 @dataclass(frozen=True)

@@ -76,12 +76,10 @@ def fit_on_engine(
 
     Raises InvalidInputError for an engine that runs no tasks; what the engine raises.
     """
-    from dpcore.fitting.planning.engines import load_engine
     from dpcore.plugin.parts import load_registry
-    from dpcore.registry.tables.declarations import engine_facts
 
-    engine = load_engine(asked, load_registry())
-    executor, address = engine_facts(engine).executor, asked.partition(":")[2]
+    (name, _, address), registry = asked.partition(":"), load_registry()
+    executor = registry.facts_of("engine", registry.load("engine", name)).executor
     if executor is None:
         raise InvalidInputError(
             f"The engine {asked} runs no fits as tasks: leave --engine out, and --jobs shares them "

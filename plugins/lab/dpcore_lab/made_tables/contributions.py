@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.plugin import NeighboringRelation
-from dpcore.privacy.immutable import attributes
 from dpcore_lab.replay.answers import checked_distance, exact_answer
+from dpcore_lab.replay.canonical import attributes
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Query, Sensitivity

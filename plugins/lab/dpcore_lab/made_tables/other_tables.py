@@ -11,7 +11,6 @@ import numpy as np
 
 from dpcore.plugin import NeighboringRelation, Problem, Settings
 from dpcore.plugin.parts import LossFacts
-from dpcore.privacy.immutable import attributes
 from dpcore_baselines.losses.quantile import Quantile
 from dpcore_lab.made_tables.contributions import contributions, largest_share, vectors_of
 from dpcore_lab.made_tables.tables import (
@@ -23,6 +22,7 @@ from dpcore_lab.made_tables.tables import (
     stretching_rows,
 )
 from dpcore_lab.replay.answers import unsampled
+from dpcore_lab.replay.canonical import attributes
 from dpcore_tables.coded import CodedLayout, CodedRows
 from dpcore_tables.weights.sample_weighted import SampleWeighted
 

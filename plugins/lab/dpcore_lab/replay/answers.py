@@ -62,7 +62,7 @@ def answer_by(query: Any, engine: LocalEngine, noise: NoiseSource) -> np.ndarray
 def compare_neighbours(query: Any, rows: Rows, other: Rows, relation: NeighboringRelation) -> float:
     """Return how far apart the answers on neighbouring tables are, as a share of what is declared,
     having checked that it is none above 1. Secret random choices are the same for both."""
-    tape, replayed = WordRecorder(SeededNoise(1)._entropy), ReplayedWords()
+    tape, replayed = WordRecorder(SeededNoise(1)), ReplayedWords()
     tape.kept = []
     exact = exact_answer(query, rows, NoiseRecorder(tape))
     replayed.left = tape.kept

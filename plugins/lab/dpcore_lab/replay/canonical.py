@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import struct
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -11,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from dpcore.plugin.parts import PrivacyStatement
-from dpcore.privacy.immutable import attributes
 
-__all__ = ["canonical"]
+__all__ = ["attributes", "canonical"]
 
 _NAMED = (type, FunctionType, BuiltinFunctionType)
 _BARE: dict[type, tuple[str, Callable[[Any], Any]]] = {
@@ -31,6 +31,35 @@ _OWN = [vars(type)[name].__get__ for name in ("__module__", "__qualname__")]
 _KNOWN: dict[tuple[int, str, str], tuple[type, str]] = {}
 """The names of classes by which they were looked for, and the classes: so an id is no other
 one's."""
+_SLOTS: dict[int, tuple[type, list[tuple[str, Any]]]] = {}
+"""Classes by their ids, likewise, each with its slots and those of its bases."""
+_EMPTY = object()
+
+
+def attributes(part: Any) -> list[tuple[str, Any]]:
+    """Return name and value of every slot that is filled, of whichever base, and of every entry of
+    the instance dictionary.
+
+    The core has its own reader of them, for what it copies and names: a check that asked that one
+    would leave out what it leaves out.
+    """
+    kind = type(part)
+    if (known := _SLOTS.get(id(kind))) is None:
+        members = [member for cls in kind.__mro__ for member in vars(cls).items()]
+        slots = [(name, slot) for name, slot in members if inspect.ismemberdescriptor(slot)]
+        known = _SLOTS[id(kind)] = kind, slots
+    filled = [(name, _value_in(slot, part)) for name, slot in known[1]]
+    return [
+        *((name, value) for name, value in filled if value is not _EMPTY),
+        *getattr(part, "__dict__", {}).items(),
+    ]
+
+
+def _value_in(slot: Any, part: Any) -> Any:
+    try:
+        return slot.__get__(part)
+    except AttributeError:
+        return _EMPTY
 
 
 def canonical(value: Any) -> tuple[Any, ...]:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from dpcore.plugin.parts import NoiseSource, Unshareable
-
-if TYPE_CHECKING:
-    from dpcore.noise.entropy import Entropy
 
 __all__ = ["ReplayedWords", "ReplayedNoise", "WordRecorder", "NoiseRecorder"]
 
@@ -17,7 +12,7 @@ __all__ = ["ReplayedWords", "ReplayedNoise", "WordRecorder", "NoiseRecorder"]
 class WordRecorder(Unshareable):
     """Words from a source, kept while an exact answer is worked out."""
 
-    def __init__(self, source: Entropy) -> None:
+    def __init__(self, source: NoiseSource) -> None:
         self._source = source
         self.seeded = source.seeded
         self.kept: list[np.ndarray] | None = None

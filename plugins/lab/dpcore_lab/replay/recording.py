@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dpcore.plugin.parts import LocalEngine, TableSession
-from dpcore.session.interactive_handle import SessionExchange
 from dpcore_lab.replay.canonical import canonical
 from dpcore_lab.replay.recorded_noise import NoiseRecorder, WordRecorder
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
         DerivedQuery,
         InteractiveMechanism,
         Mechanism,
+        NoiseSource,
         Query,
         Sensitivity,
         Table,
@@ -33,6 +33,7 @@ __all__ = [
     "REFERENCE",
     "CountingEngine",
     "CountingSession",
+    "Opened",
     "Record",
     "RecordingSession",
     "started_in",
@@ -55,6 +56,14 @@ class Record:
     said: tuple[bool, Fraction | None] = (True, None)
     """Whether an interactive mechanism was closed afterwards, and the loss of what it had said."""
     words: tuple[np.ndarray, ...] = ()
+
+
+class Opened(Protocol):
+    """An interactive mechanism that a session opened, as far as a recording looks at it."""
+
+    @property
+    def value(self) -> Any:
+        """The value that was released when it was opened."""
 
 
 class CountingEngine(LocalEngine):
@@ -85,14 +94,14 @@ class CountingSession(TableSession):
         self.engine.answers[before:] = [exact.copy()]
         return exact
 
-    def start(self, mechanism: InteractiveMechanism) -> SessionExchange:
+    def start(self, mechanism: InteractiveMechanism) -> Any:
         before = len(self.engine.answers)
-        exchange = super().start(mechanism)
+        exchange: Opened = super().start(mechanism)
         self.started = self.engine.answers[before:]
         del self.engine.answers[before + 1 :]
         return exchange
 
-    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery | TableQuery) -> Any:
+    def _reply(self, exchange: Any, query: Query | DerivedQuery | TableQuery) -> Any:
         value = super()._reply(exchange, query)
         self.asked = self.engine.answers.pop()
         return value
@@ -106,16 +115,16 @@ class RecordingSession(CountingSession):
         table: Table,
         accountant: Accountant,
         relation: NeighboringRelation,
-        noise: Any,
+        noise: NoiseSource,
         problem: Problem | None = None,
     ) -> None:
         self.engine = CountingEngine(table)
         self.records: list[Record] = []
         self.parts: list[tuple[Query | DerivedQuery | TableQuery, Any]] = []
         self.n_classes = max(2, 1 if problem is None else problem.n_margins)
-        self._tape = WordRecorder(noise._entropy)
-        noise = NoiseRecorder(self._tape)
-        super().__init__(self.engine, accountant, relation, noise, problem=problem)
+        self._tape = WordRecorder(noise)
+        recorder = NoiseRecorder(self._tape)
+        super().__init__(self.engine, accountant, relation, recorder, problem=problem)
 
     def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
         self.parts.append((query, mechanism))
@@ -123,6 +132,11 @@ class RecordingSession(CountingSession):
         value = super().release(query, mechanism)
         self._record(query, asked, self.engine.answers[-1], value)
         return value
+
+    def sensitivity_of(self, query: Query | DerivedQuery | TableQuery) -> Sensitivity:
+        """Return what the session takes as a query's sensitivity: that between units, where these
+        have several rows."""
+        return self._sensitivity(query)
 
     def _exact(self, query: Query | DerivedQuery | TableQuery, known: Any = ()) -> np.ndarray:
         outer = self._tape.kept is None  # not an answer that another one is derived from
@@ -134,17 +148,17 @@ class RecordingSession(CountingSession):
             if outer:
                 self._tape.kept = None
 
-    def start(self, mechanism: InteractiveMechanism) -> SessionExchange:
+    def start(self, mechanism: InteractiveMechanism) -> Any:
         self.parts.append((mechanism.base, mechanism))
         asked = canonical(mechanism.base), canonical(mechanism)
         kept = canonical(mechanism.reference), REFERENCE
-        exchange = super().start(mechanism)
+        exchange: Opened = super().start(mechanism)
         self._record(mechanism.base, asked, self.started[0], exchange.value)
         if mechanism.reference is not None:
             self._record(mechanism.reference, kept, self.started[1], None)
         return exchange
 
-    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery | TableQuery) -> Any:
+    def _reply(self, exchange: Any, query: Query | DerivedQuery | TableQuery) -> Any:
         asked = canonical(query), QUESTION
         value = super()._reply(exchange, query)
         self._record(query, asked, self.asked, value)

@@ -11,7 +11,7 @@ import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
         Table,
         TableQuery,
     )
-    from dpcore.protocols.interactive import InteractiveState
-    from dpcore.session.interactive_handle import SessionExchange
+    from dpcore_lab.replay.recording import Opened
 
 __all__ = ["ReplaySession", "assert_within", "distance"]
 
@@ -86,17 +85,17 @@ class ReplaySession(CountingSession):
         mechanism.release(exact.copy(), sensitivity, self._spare)
         return copy.deepcopy(record.value)
 
-    def start(self, mechanism: InteractiveMechanism) -> SessionExchange:
+    def start(self, mechanism: InteractiveMechanism) -> Any:
         base, reference = mechanism.base, mechanism.reference
         known = None if reference is None else self._sensitivity(reference)
         self._account.filter.compose(mechanism.event(self._sensitivity(base), known))
         record = self._next(base, canonical(mechanism))
         self._played.left = list(record.words)
-        exchange = super().start(_Replayed.of(mechanism, record))
+        exchange: Opened = super().start(_Replayed.of(mechanism, record))
         self.exacts += self.started
         return exchange
 
-    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery | TableQuery) -> Any:
+    def _reply(self, exchange: Any, query: Query | DerivedQuery | TableQuery) -> Any:
         record = self._next(query, QUESTION)
         self._played.left = list(record.words)
         if self._open is not None and isinstance(self._open.state, _ReplayedState):
@@ -165,11 +164,20 @@ def distance(exact: np.ndarray, other: np.ndarray, sensitivity: Sensitivity) -> 
     return share
 
 
+class _State(Protocol):
+    """The state of a mechanism, as far as a replay asks it."""
+
+    @property
+    def halted(self) -> bool: ...
+
+    def reply(self, exact: np.ndarray) -> Any: ...
+
+
 class _ReplayedState:
     """Says what was recorded, whatever the exact answers are; the mechanism's own ``state`` is
     asked as long as it has not halted, and its replies are thrown away."""
 
-    def __init__(self, value: Any, said: Any, state: InteractiveState) -> None:
+    def __init__(self, value: Any, said: Any, state: _State) -> None:
         self.value, self.said, self._state = value, said, state
 
     @property

@@ -32,11 +32,12 @@ def registry_of(monkeypatch, **attributes):
 
 
 def test_an_optimizer_has_its_defaults(monkeypatch):
-    registry = registry_of(monkeypatch, **SLOTTED)
-    assert type(default_optimizer(registry, "broken")) is registry.load("optimizer", "broken")
+    broken = registry_of(monkeypatch, **SLOTTED).load("optimizer", "broken")
+    assert type(default_optimizer(broken, "broken")) is broken
 
 
 def test_an_optimizer_without_defaults_is_one_error(monkeypatch):
-    registry = registry_of(monkeypatch, slots={}, __annotations__={"steps": int})
+    stated = {"slots": {}, "__annotations__": {"steps": int}}
+    broken = registry_of(monkeypatch, **stated).load("optimizer", "broken")
     with pytest.raises(DpcoreError, match="broken cannot be built with its defaults: TypeError"):
-        default_optimizer(registry, "broken")
+        default_optimizer(broken, "broken")

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from dpcore.fitting.planning import engines
-from dpcore.plugin.parts import LocalEngine
+from dpcore.plugin.parts import LocalEngine, Registry
 from dpcore_lab.compare import workers
 from dpcore_lab.compare.admission import admit
 from dpcore_lab.compare.runner import run
@@ -26,7 +25,12 @@ class Lent(LocalEngine):
 
 @pytest.fixture
 def lent(monkeypatch):
-    monkeypatch.setattr(engines, "load_engine", lambda asked, registry: Lent)
+    usual = Registry.load
+
+    def load(self, kind, name):
+        return Lent if (kind, name) == ("engine", "lent") else usual(self, kind, name)
+
+    monkeypatch.setattr(Registry, "load", load)
     yield
     workers._fitters.clear()
 

@@ -1,6 +1,6 @@
 """Losses in words."""
 
-from dpcore.losses.text import shown_loss
+from dpcore.model.rendering import shown_loss
 
 
 def test_a_loss_in_words():
