@@ -38,6 +38,7 @@ REASONS = {
     "an alias, or a base: those that are derived from it are shown": """
         AdditiveAccountant ClippedGradients DpEvent NoiseSource PureNoise ReservingAccountant
         ScaledNoise Unshareable""",
+    "for a package that has a stub, such as dpcore_tables.readers": "lazy_exports",
     "pluggy's own; docs/plugins.md has a plugin that runs": "hookimpl",
     "its docstring, or docs/events.md, says what it states": """
         DominatingPairDpEvent ExPostDpEvent ExponentialMechanismDpEvent NonPrivateDpEvent
@@ -51,7 +52,7 @@ REASONS = {
     "digits of noise, for a new law alone": """
         DigitStream GridScale""",
     "of the registry and the door: a line of docs/plugins.md or docs/interactive.md": """
-        Sensitivity accountant_facts
+        Sensitivity
         PrivacyStatement Registry Units optimizer_facts sealed""",
     "a part of the admission test, which takes seconds: docs/plugins.md shows it": """
         Outcome RecordingSession ReplaySession Tested check_accountant check_bad_parameters_refused

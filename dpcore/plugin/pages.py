@@ -14,10 +14,10 @@ from typing import Any
 from dpcore.errors import NOT_HERE, near_names
 from dpcore.moved import object_at, place_of_name
 
-__all__ = ["page"]
+__all__ = ["lazy_exports"]
 
 
-def page(module: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_exports(module: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a module whose names are in the stub beside it."""
     places = functools.cache(lambda: _places(Path(file).with_suffix(".pyi")))
 

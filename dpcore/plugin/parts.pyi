@@ -66,7 +66,7 @@ from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.row_sums import CoefficientSum, ContributionSum
 from dpcore.registry.catalogue import Registry, load_registry
 from dpcore.registry.entries import Registration
-from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
+from dpcore.registry.tables.declarations import optimizer_facts
 from dpcore.registry.tables.losses import LossFacts
 from dpcore.row_functions.row_function import RowFunction
 from dpcore.session.account import Account
@@ -132,7 +132,6 @@ __all__ = [
     "Units",
     "Unshareable",
     "ZcdpDpEvent",
-    "accountant_facts",
     "cached_by_value",
     "clip_coefficients",
     "clipped_total",

@@ -14,7 +14,7 @@ from dpcore.plugin.parts import (
     GaussianDpEvent,
     PureAccountant,
     PureDpEvent,
-    accountant_facts,
+    Registry,
 )
 from dpcore_accounting.advanced_composition import AdvancedCompositionAccountant
 from dpcore_accounting.rdp import RdpAccountant
@@ -45,7 +45,7 @@ def test_the_whole_holds_the_releases_of_all_parts(accountant, parts):
     part = equal_part(whole, parts)
     after, event = used_up(part, law_of(accountant))
     assert whole.holds({event: parts}) and part.delta == whole.delta
-    assert whole.split(parts) == part and accountant_facts(whole).splits
+    assert whole.split(parts) == part and Registry.facts_of("accountant", whole).splits
     assert after.get_epsilon(1e-7) <= part.epsilon < whole.epsilon
     # Nothing but the rounding is lost.
     assert part.budget * parts == pytest.approx(whole.budget, rel=1e-9)
@@ -96,7 +96,7 @@ def test_rho_and_mu_are_split_in_their_own_figure():
 def test_others_have_basic_composition(accountant):
     whole = accountant.from_budget(0.9, 3e-6)
     part = equal_part(whole, 3)
-    assert not accountant_facts(whole).splits
+    assert not Registry.facts_of("accountant", whole).splits
     assert 3 * Fraction(part.epsilon) <= Fraction(0.9) and part.epsilon == pytest.approx(0.3)
     assert 3 * Fraction(part.delta) <= Fraction(3e-6) and part.delta == pytest.approx(1e-6)
     assert (part.conversion, part.spent) == (whole.conversion, 0.0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import UnsupportedEventError
 from dpcore.plugin import InvalidInputError, Slot, check_ranges, option
-from dpcore.plugin.parts import accountant_facts, smallest_multiplier
+from dpcore.plugin.parts import Registry, smallest_multiplier
 from dpcore_a_ddp.pools.round_rules import GradientRounds
 from dpcore_a_ddp.pools.sum_rules import delta_of_rounds, rounds_before_failure
 from dpcore_a_ddp.pools.user_budgets import MOST_ROUNDS, fixed_to, rounds_within
@@ -156,7 +156,7 @@ def least_noise(
             f"The neighbours that users draw may be unfit in one of {rounds} rounds with more than "
             "a 128th of delta. Raise delta, or take fewer rounds or all others for neighbours."
         )
-    if rounds > 1 and not accountant_facts(empty).holds_several:
+    if rounds > 1 and not Registry.facts_of("accountant", empty).holds_several:
         raise UnsupportedEventError(
             f"The {empty.name} accountant holds one release, and these are {rounds}; name one of "
             "several, such as --accountant pld (accountant='pld')."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import UnsupportedEventError
 from dpcore.plugin import NeighboringRelation, RowCount, mechanism_in, noise_multiplier
 from dpcore.plugin.commands import Plan
-from dpcore.plugin.parts import accountant_facts
+from dpcore.plugin.parts import Registry
 from dpcore_adassp.row_map import MOST_COLUMNS
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def require_several(optimizer: Any, session: PrivacySession) -> None:
     """Raise UnsupportedEventError, before the first release, for an accountant that holds one."""
     accountant = session.accountant
     event = mechanism_in(optimizer, "noise", accountant).nominal_event(1.0)
-    if accountant.supports(event) and not accountant_facts(accountant).holds_several:
+    if accountant.supports(event) and not Registry.facts_of("accountant", accountant).holds_several:
         raise UnsupportedEventError(
             f"{optimizer.name} makes two or more releases, and the {accountant.name} accountant "
             f"holds one; choose {Plan.accountants_for(optimizer, event, event)}."

@@ -27,7 +27,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcore.plugin import ExpectedUtility, noise_multiplier
-from dpcore.plugin.parts import GaussianDpEvent, LossFacts, accountant_facts
+from dpcore.plugin.parts import GaussianDpEvent, LossFacts, Registry
 from dpcore_baselines.descent import defaults
 
 if TYPE_CHECKING:
@@ -129,7 +129,8 @@ def expected_utility_of(problem: Problem, accountant: Accountant) -> ExpectedUti
         law = _SQUARES
     else:
         return None
-    holds_several = accountant.fully_adaptive and accountant_facts(accountant).holds_several
+    facts = Registry.facts_of("accountant", accountant)
+    holds_several = accountant.fully_adaptive and facts.holds_several
     if not (holds_several and accountant.supports(GaussianDpEvent(1.0))):
         return None
     multiplier = noise_multiplier(accountant, GaussianDpEvent, Fraction(accountant.remaining))

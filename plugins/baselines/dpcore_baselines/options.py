@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import UnsupportedEventError
 from dpcore.plugin import mechanism_in, noise_multiplier
 from dpcore.plugin.commands import Plan
-from dpcore.plugin.parts import accountant_facts, optimizer_facts
+from dpcore.plugin.parts import Registry, optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant
@@ -20,7 +20,8 @@ __all__ = ["noise_of_parts", "require_several"]
 def require_several(optimizer: Optimizer, accountant: Accountant, *events: DpEvent) -> None:
     """Raise UnsupportedEventError, before the first of them is charged, for an accountant that
     holds these releases one by one and not together."""
-    if all(map(accountant.supports, events)) and not accountant_facts(accountant).holds_several:
+    holds_several = Registry.facts_of("accountant", accountant).holds_several
+    if all(map(accountant.supports, events)) and not holds_several:
         raise UnsupportedEventError(
             f"{optimizer_facts(optimizer).name} makes {len(events)} or more releases here, and the "
             f"{accountant.name} accountant holds one; choose "

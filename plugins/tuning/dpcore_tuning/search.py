@@ -21,7 +21,7 @@ from dpcore.plugin.parts import (
     Account,
     PrivacyStatement,
     PureAccountant,
-    accountant_facts,
+    Registry,
     load_registry,
     optimizer_facts,
 )
@@ -202,7 +202,7 @@ def _of_list(settings: Settings, candidates: Sequence[Candidate]) -> _Planned:
         replace(
             plan,
             accountant=Account.equal_part(plan.accountant, len(plans)),
-            is_part=accountant_facts(plan.accountant).splits,
+            is_part=Registry.facts_of("accountant", plan.accountant).splits,
         )
         for plan in plans
     ]
@@ -210,7 +210,7 @@ def _of_list(settings: Settings, candidates: Sequence[Candidate]) -> _Planned:
 
 def _check(plan: Plan, first: Plan) -> None:
     stated, name = optimizer_facts(plan.optimizer), plan.entry.name
-    promised = accountant_facts(type(plan.accountant))
+    promised = Registry.facts_of("accountant", type(plan.accountant))
     reasons = {
         "it opens a filter of an epsilon that it needs": stated.needed_epsilon is not None,
         "it promises no privacy": not (stated.private and promised.private),

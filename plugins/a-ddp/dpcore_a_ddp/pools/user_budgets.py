@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcore.errors import BudgetExceededError
 from dpcore.plugin import FixedSchedule, InvalidInputError
-from dpcore.plugin.parts import accountant_facts
+from dpcore.plugin.parts import Registry
 from dpcore_a_ddp.pools.sum_rules import delta_of_rounds, rounds_before_failure
 from dpcore_accounting.best import BestAccountant
 
@@ -106,7 +106,7 @@ def filter_of_rounds(empty: Accountant, event: DpEvent) -> Accountant:
     depend on the user's rows: k of them dominate it (Zhu, Dong & Wang 2022, Theorem 10). The filter
     holds these k and no other release, so that its budget is charged with the first.
     """
-    if empty.fully_adaptive or accountant_facts(empty).planned is None:
+    if empty.fully_adaptive or Registry.facts_of("accountant", empty).planned is None:
         return empty
     rounds = rounds_within(empty, event, MOST_ROUNDS)
     return fixed_to(empty, lambda multiplier: {event: rounds}) if rounds else empty
@@ -128,7 +128,7 @@ def rounds_within(
 
     ``least`` : it is known to hold so many; the result may then be a 256th below.
     """
-    holds = accountant_facts(accountant).holds
+    holds = Registry.facts_of("accountant", accountant).holds
     if holds is None:
         return _one_by_one(accountant, event, most)
     low, high = least or 0, most + 1  # at ``low`` it holds; ``high`` is not asked for

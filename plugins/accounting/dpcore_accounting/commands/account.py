@@ -16,7 +16,7 @@ from dpcore.plugin.parts import (
     DpEvent,
     GaussianDpEvent,
     PoissonSampledDpEvent,
-    accountant_facts,
+    Registry,
     exact,
     load_registry,
 )
@@ -117,8 +117,8 @@ def describe_budget(epsilon: float, delta: float) -> list[dict[str, Any]]:
         _row(accountant_class, conversion, epsilon, delta)
         for accountant_class in AdditiveAccountant.registered()
         if accountant_class.fully_adaptive
-        if positive_delta or accountant_facts(accountant_class).delta_may_be_zero
-        for conversion in accountant_facts(accountant_class).conversions or (None,)
+        if positive_delta or Registry.facts_of("accountant", accountant_class).delta_may_be_zero
+        for conversion in Registry.facts_of("accountant", accountant_class).conversions or (None,)
     ]
 
 
@@ -183,8 +183,9 @@ def describe_schedule(
 def _schedule_row(
     accountant_class: Any, epsilon: float, delta: float, schedule: Schedule
 ) -> dict[str, Any]:
+    facts = Registry.facts_of("accountant", accountant_class)
     row = {
-        **_of(accountant_class, next(iter(accountant_facts(accountant_class).conversions), None)),
+        **_of(accountant_class, next(iter(facts.conversions), None)),
         "order": None,
         "noise_multiplier": None,
         "reason": None,

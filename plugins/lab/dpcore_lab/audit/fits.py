@@ -150,7 +150,7 @@ class Fits:
 
 
 def _plan(request: Request) -> Plan:
-    from dpcore.plugin.parts import accountant_facts, load_registry, optimizer_facts
+    from dpcore.plugin.parts import Registry, load_registry, optimizer_facts
 
     registry = load_registry()
     factory = registry.load("optimizer", request.algo)
@@ -178,7 +178,8 @@ def _plan(request: Request) -> Plan:
             **budget,
         )
     )
-    promised = optimizer_facts(type(plan.optimizer)), accountant_facts(type(plan.accountant))
+    of_filter = Registry.facts_of("accountant", type(plan.accountant))
+    promised = optimizer_facts(type(plan.optimizer)), of_filter
     if not all(facts.private for facts in promised):
         raise _claims_nothing(request.algo)
     return plan

@@ -12,13 +12,7 @@ from dpcore.errors import (
     DpcoreError,
     UnsupportedEventError,
 )
-from dpcore.plugin.parts import (
-    Account,
-    ComposedDpEvent,
-    NonPrivateDpEvent,
-    accountant_facts,
-    load_registry,
-)
+from dpcore.plugin.parts import Account, ComposedDpEvent, NonPrivateDpEvent, Registry, load_registry
 from dpcore_lab.checks.coverage_text import Tested
 from dpcore_lab.checks.guard import require_assertions
 from dpcore_lab.recount.event_kinds import EVENT_KINDS
@@ -51,7 +45,7 @@ def check_accountant(accountant: Any) -> Tested:
     require_assertions()
     fault = load_registry().fault_of("accountant", accountant)
     assert not fault, f"{accountant.__name__} {fault}"
-    facts = accountant_facts(accountant)
+    facts = Registry.facts_of("accountant", accountant)
     if not facts.private:
         return Tested("that its declarations are in order", not_tested=("it promises no privacy",))
     _check_bad_budgets(accountant)
@@ -110,7 +104,7 @@ def _check_bad_budgets(accountant: Any) -> None:
 def _check_parts(empty: Any) -> None:
     """Split the budget, where the class says how, and hold the parts to it: what each lets pass
     goes through the whole filter too."""
-    if not accountant_facts(empty).splits:
+    if not Registry.facts_of("accountant", empty).splits:
         return
     for parts in (2, 3, 7):
         part = empty.split(parts)

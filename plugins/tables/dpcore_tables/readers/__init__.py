@@ -3,6 +3,6 @@
 The stub beside this file lists its names, each imported when it is asked for.
 """
 
-from dpcore.plugin.pages import page
+from dpcore.plugin import lazy_exports
 
-__getattr__, __dir__ = page(__name__, __file__)
+__getattr__, __dir__ = lazy_exports(__name__, __file__)

@@ -10,12 +10,7 @@ from dpcore import Schema
 from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.plugin import NeighboringRelation, Problem, Settings
 from dpcore.plugin.commands import LedgerRequest, SessionRun
-from dpcore.plugin.parts import (
-    NoiseSource,
-    PrivacyStatement,
-    accountant_facts,
-    load_registry,
-)
+from dpcore.plugin.parts import NoiseSource, PrivacyStatement, Registry, load_registry
 from dpcore_tables.statistics.opened import Opened
 from dpcore_tables.statistics.part_session import WholeSession
 from dpcore_tables.statistics.session import OpenSession
@@ -135,7 +130,7 @@ def _filter(settings: Settings) -> tuple[str, Accountant]:
     nothing for questions that are chosen on the way."""
     name, figure = settings.accountant or _USUAL_FILTER, settings.native_budget()
     factory: Any = load_registry().load("accountant", name)
-    if not (factory.fully_adaptive and accountant_facts(factory).private):
+    if not (factory.fully_adaptive and Registry.facts_of("accountant", factory).private):
         raise InvalidInputError(
             f"The accountant {name} is no filter for questions that are chosen from earlier "
             "answers; take zcdp, gdp or pure."
