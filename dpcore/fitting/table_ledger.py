@@ -207,12 +207,19 @@ class SessionRun:
         typed_by: str | None = None,
         by_release: bool = False,
     ) -> None:
-        self._run, self._reasons, self._known = run, why_not_private, (trusted, typed_by)
-        self.charges = Charges()
+        self._run, self._known, self.charges = run, (trusted, typed_by), Charges()
+        self._reasons = why_not_private
+        self._session: Any = None
         self.charged = reserved(request, run, schema, n, why_not_private, by_release=by_release)
 
     def opened(self, kind: Any, engine: Engine, noise: NoiseSource, **others: Any) -> Any:
-        """Return the session, of a class that takes what ``TableSession`` does, and ``others``."""
+        """Return the session, of a class that takes what ``TableSession`` does, and ``others``.
+
+        Raises InvalidInputError for a second one: each would have the whole budget, which the
+        ledger is charged and the statement tells once.
+        """
+        if self._session is not None:
+            raise InvalidInputError("This run has opened its session: a second one is another run.")
         session = self._session = kind(
             engine, *self._run[1:], noise, ledger=self.charged.log, **others
         )
