@@ -176,7 +176,8 @@ class SessionRun:
     Where there is a ledger the budget is reserved when this is made, and the session that it opens
     writes each release there before it is drawn. ``charges.told()`` adds to whatever ends a block
     what was charged, once the session was opened; ``charged.closing()`` closes the run in its
-    ledger at the end of a block. The static methods are those of a fit.
+    ledger at the end of a block. Either way of closing tells the ledger what is known of the
+    guarantee. The static methods are those of a fit.
 
     Parameters
     ----------
@@ -224,13 +225,14 @@ class SessionRun:
             engine, *self._run[1:], noise, ledger=self.charged.log, **others
         )
         self.charges.follow(lambda: charged_in(session))
+        self.charged.found = lambda: found_in(
+            session, tuple(unpromised(session.parts_not_private)), *self._known
+        )
         return session
 
     def close(self, error: BaseException | None = None) -> None:
-        """Close the run in its ledger, with what is known of its guarantee; ``error`` : by which it
-        ended, to which is added what the ledger has where that cannot be written."""
-        reasons = tuple(unpromised(self._session.parts_not_private))
-        self.charged.found = lambda: found_in(self._session, reasons, *self._known)
+        """Close the run in its ledger; ``error`` : by which it ended, to which is added what the
+        ledger has where that cannot be written."""
         self.charged.close("closed", error)
 
     def statement(self, **others: Any) -> PrivacyStatement:

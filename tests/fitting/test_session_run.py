@@ -1,4 +1,4 @@
-"""The run of a session that is no fit has one session: its budget is charged and told once."""
+"""The run of a session that is no fit: charged once, and the ledger told what that is worth."""
 
 import numpy as np
 import pytest
@@ -10,22 +10,50 @@ from dpcore.plugin.commands import LedgerRequest, SessionRun
 from dpcore.plugin.parts import GdpAccountant, LocalEngine, NoiseSource, TableSession
 from dpcore_ledger import TableLedger, Terms
 
+ROWS = dataset_from_arrays(np.eye(2), np.array([-1.0, 1.0]), bounds=(0, 1))
+WHOLE = GdpAccountant.from_budget(1.0, 1e-6)
+MECHANISM = Gaussian(noise_multiplier(WHOLE, Gaussian.nominal_event, WHOLE.remaining))
 
-def test_a_second_session_of_a_run_is_refused(tmp_path):
-    rows = dataset_from_arrays(np.eye(2), np.array([-1.0, 1.0]), bounds=(0, 1))
-    ledger = TableLedger.create(tmp_path / "table.ledger", Terms.of(9.0, 1e-6))
-    whole = GdpAccountant.from_budget(1.0, 1e-6)
-    request = LedgerRequest(ledger.path, same_table=True)
-    run = SessionRun(
-        request, ("a probe", whole, NeighboringRelation.ADD_OR_REMOVE_ONE), rows.schema
-    )
-    asked = TableSession, LocalEngine(rows.table()), NoiseSource.of_seed()
-    session = run.opened(*asked)
-    mechanism = Gaussian(noise_multiplier(whole, Gaussian.nominal_event, whole.remaining))
-    assert np.isfinite(session.release(RowCount("l2"), mechanism)).all()
+
+@pytest.fixture
+def ledger(tmp_path) -> TableLedger:
+    return TableLedger.create(tmp_path / "table.ledger", Terms.of(9.0, 1e-6))
+
+
+def run_in(ledger, **known):
+    about = "a probe", WHOLE, NeighboringRelation.ADD_OR_REMOVE_ONE
+    return SessionRun(LedgerRequest(ledger.path), about, ROWS.schema, **known)
+
+
+def opened(run):
+    return run.opened(TableSession, LocalEngine(ROWS.table()), NoiseSource.of_seed())
+
+
+def test_a_second_session_of_a_run_is_refused(ledger):
+    run = run_in(ledger)
+    session = opened(run)
+    session.release(RowCount("l2"), MECHANISM)
     # Each would release what the whole budget holds, and the ledger count it once.
     with pytest.raises(InvalidInputError, match="another run"):
-        run.opened(*asked)
-    assert run.statement().spent == session.accountant.spent
+        opened(run)
+    assert run.statement().spent == session.accountant.spent > 0
+
+
+@pytest.mark.parametrize("way", ["close", "closing"])
+def test_either_way_of_closing_tells_the_ledger_on_what_the_guarantee_rests(ledger, way):
+    run = run_in(ledger, typed_by="frame", trusted=("somebody.elses:Part",))
+    if way == "close":
+        opened(run)
+        run.close()
+    else:
+        with run.charged.closing():
+            opened(run)
+    (closed,) = ledger.state().runs.values()
+    assert closed.found["typed_by"] == "frame" and "somebody.elses:Part" in closed.found["parts"]
+
+
+def test_a_run_that_opened_no_session_is_closed(ledger):
+    run = run_in(ledger)
     run.close()
-    assert [each.outcome for each in ledger.state().runs.values()] == ["closed"]
+    (closed,) = ledger.state().runs.values()
+    assert (closed.outcome, closed.ticks) == ("closed", 0)
