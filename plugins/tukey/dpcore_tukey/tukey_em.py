@@ -29,6 +29,10 @@ _BELOW = 1 - 2.0**-30
 """Of delta: what is charged is rounded up."""
 _USUAL = 1000
 _PASSED = "The test was passed, and a point drawn."
+_EMPTY = (
+    "The test was passed, and the point drawn is 0, as where most parts have too few rows to fit. "
+    "Fewer parts (--set models=) have more rows each, and pass the test less often."
+)
 _FAILED = (
     "The test failed: coefficients are 0. More parts pass it (--set models=), if there are rows "
     "enough for them."
@@ -53,7 +57,7 @@ class TukeyEm:
         range=(3, 2**16),
     )
     depth: float = option(
-        0.2, "least depth of the point that is drawn", "models", range=(0.001, 0.499)
+        0.2, "of the models: least depth of the point that is drawn", "1", range=(0.001, 0.499)
     )
     test_share: float = option(0.4, "of epsilon, for the test", "1", range=(0.001, 0.999))
     use: Mapping[str, str] = field(default_factory=dict)
@@ -113,9 +117,10 @@ class TukeyEm:
         if not exchange.value:
             return Solution(np.zeros(problem.n_features), _FAILED, details)
         w = exchange.ask(base)
+        status = _PASSED if np.any(w) else _EMPTY
         if problem.intercept:
             w[-1] -= middle_of(problem, w)
-        return Solution(round_parameters(w, problem.raw_norm_bound), _PASSED, details)
+        return Solution(round_parameters(w, problem.raw_norm_bound), status, details)
 
 
 def _models(problem: Problem, epsilon: float, delta: float) -> int:

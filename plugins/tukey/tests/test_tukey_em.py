@@ -68,6 +68,12 @@ def test_no_rows_give_a_model():
     assert solution.details["test_passed"] and not np.abs(solution.w).any()
 
 
+def test_a_point_of_zeros_is_told_with_what_to_do():
+    empty, found = run(TukeyEm(), rows=table(0))[1], run(TukeyEm())[1]
+    assert "point drawn is 0" in empty.status and "--set models=" in empty.status
+    assert found.status == "The test was passed, and a point drawn."
+
+
 def test_the_paper_preset_is_what_it_says():
     assert TukeyEm(**TukeyEm.presets["paper"]) == TukeyEm(models=1000, depth=0.25, test_share=0.5)
     assert TukeyEm.preset_sources["paper"].keys() == TukeyEm.presets["paper"].keys()
