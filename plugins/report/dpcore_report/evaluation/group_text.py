@@ -54,7 +54,8 @@ def group_table(figures: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]
     by, is_share = figures["by"], "bounds" not in figures
     groups = by["groups"]
     names = [*next(iter(groups.values()))["figures"]]
-    heads = [by["column"], "about rows", *names]
+    size = "times the largest weight" if "largest_weight" in figures else "about rows"
+    heads = [by["column"], size, *names]
     rows = [
         [group, _count(each["rows"]), *(_told(each["figures"][name], is_share) for name in names)]
         for group, each in groups.items()

@@ -44,7 +44,8 @@ def evaluation_in_words(figures: Mapping[str, Any], *, private: bool) -> list[st
             f"{_f1(figures, name)}"
             for name, recall in figures["recall"].items()
         ]
-    lines += [f"  {_bin(each)}" for each in figures.get("calibration", ())]
+    unit = "times the largest weight" if "largest_weight" in figures else "rows"
+    lines += [f"  {_bin(each, unit)}" for each in figures.get("calibration", ())]
     lines += groups_in_words(figures)
     return [*lines, *([figures["verdict"]] if figures["verdict"] else [])]
 
@@ -111,10 +112,10 @@ def _number(figure: Mapping[str, Any]) -> str:
     return f"{value:.4g} [{low:.4g}, {high:.4g}]"
 
 
-def _bin(each: Mapping[str, Any]) -> str:
+def _bin(each: Mapping[str, Any], unit: str) -> str:
     return (
-        f"probability {each['from']:g} to {each['to']:g}: about {_count(each['rows'])} rows, came "
-        f"true {_share(each['came_true'])}"
+        f"probability {each['from']:g} to {each['to']:g}: about {_count(each['rows'])} {unit}, "
+        f"came true {_share(each['came_true'])}"
     )
 
 

@@ -15,6 +15,7 @@ from dpcore_report.evaluation.group_counts import GroupCounts, GroupMoments
 from dpcore_report.evaluation.groups import OTHERS, Groups
 from dpcore_report.evaluation.prediction_moments import PredictionMoments
 from dpcore_report.evaluation.score_counts import ScoreCounts
+from dpcore_report.evaluation.text import evaluation_in_words
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 LARGEST, STEPS = 4.0, 2.0**20
@@ -105,6 +106,19 @@ def test_weights_are_not_left_out_by_mistake():
     rows = weighted("logistic", np.ones(5))
     with pytest.raises(TypeError):
         answered(rows, ScoreCounts, "logistic", TWO, {}, None)
+
+
+@pytest.mark.parametrize("weight", [{}, {"largest_weight": 2.0}])
+def test_sums_of_weights_are_not_called_rows(weight):
+    of = {"value": 0.5, "low": 0.25, "high": 0.75}
+    groups = {"column": "sex", "gaps": [], "groups": {"f": {"rows": of, "figures": {"recall": of}}}}
+    named = dict.fromkeys(("held_out_rows", "accuracy", "constant_accuracy"), of)
+    bins = [{"from": 0, "to": 0.1, "rows": of, "came_true": of}]
+    told = {"constant_class": "no", "recall": {}, "verdict": "", "calibration": bins, "by": groups}
+    _, _, of_bin, _, heads, *_ = evaluation_in_words({**named, **told, **weight}, private=True)
+    unit = "times the largest weight" if weight else "rows"
+    assert f"{unit}, came true" in of_bin and unit in heads
+    assert ("rows" in of_bin + heads) != bool(weight)
 
 
 @pytest.mark.slow
