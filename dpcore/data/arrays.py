@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _SOURCE = ArraySource("the array")
-_OTHERS = "frames, and of other rows in memory that are no array of numbers,"
+_OTHERS = "frames, lists, and labels that are no numbers,"
 
 
 def dataset_from_arrays(

@@ -77,8 +77,8 @@ def test_where_no_reader_of_rows_in_memory_is_installed_what_has_one_is_said(ask
     with pytest.raises(InvalidInputError) as told:
         asked_in_memory()[asked]()
     assert str(told.value) == (
-        "No reader of frames, and of other rows in memory that are no array of numbers, is "
-        "installed. It is in dpcore-tables: pip install dpcore-tables."
+        "No reader of frames, lists, and labels that are no numbers, is installed. "
+        "It is in dpcore-tables: pip install dpcore-tables."
     )
 
 

@@ -141,7 +141,7 @@ class Settings:
         why = f"More than one algorithm is the default: {whose}. Uninstall one, or name"
         if not found:
             where = where_to_get("default", "algorithm")
-            why = f"No algorithm that is taken by default is installed. {where} Or name"
+            why = f"No default algorithm is installed. {where} Or name"
         raise RegistryError(f"{why} an algorithm: --algo (algo=), of `dpcore list optimizers`.")
 
     @staticmethod
