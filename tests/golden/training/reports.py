@@ -54,7 +54,8 @@ OTHERS = {
     "seed": f"{_TRAIN} --algo dp-gd --epsilon 2 --seed 7",
     "not private": f"{_TRAIN} --algo nonprivate",
     "as published": f"{_TRAIN} --algo dp-agd --epsilon 2 --as-published",
-    "rows left out": f"{_TRAIN} --data bad.csv --algo dp-gd --epsilon 2 --bad-rows drop",
+    "rows left out": f"{_TRAIN.replace('rows.csv', 'bad.csv')} --algo dp-gd --epsilon 2"
+    " --bad-rows drop",
     "evaluation by its epsilon": f"{_TRAIN} --algo dp-gd --epsilon 4 --test-fraction .3"
     " --evaluate-epsilon 1",
     "users of a file": f"{_TRAIN} --algo a-ddp --users users.csv --set most_rounds=5",
