@@ -16,7 +16,6 @@ from dpcore.fitting import run
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.rows.run_rows import RunRows
-from dpcore.fitting.steps import checked
 from dpcore.fitting.steps.facts import Phase
 from dpcore.fitting.steps.pre_fit_release import mechanism_for
 from dpcore.fitting.steps.shares import ShareOfBudget
@@ -24,6 +23,7 @@ from dpcore.fitting.steps.step import Outcome, Section
 from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, Problem, RowCount
 from dpcore.plugin.parts import SeededNoise, Sensitivity, dataset_from_arrays
 from dpcore.plugin.steps import ShareDoor
+from dpcore.privacy.first_party import is_ours, part_of
 from dpcore_tables.weights.balanced import BalancedWeights
 
 DRAW = np.random.default_rng(3)
@@ -321,8 +321,8 @@ def test_a_step_whose_class_says_another_module_each_time_is_not_dpcores(monkeyp
     monkeypatch.setitem(globals(), "CHANGES", Changes)
 
     assert Changes.__module__ != Changes.__module__
-    assert not checked._is_of_dpcore(Changes())
-    assert checked._is_of_dpcore(BalancedWeights())
+    assert not is_ours(part_of(Changes()).partition(":")[0])
+    assert is_ours(part_of(BalancedWeights()).partition(":")[0])
 
 
 def test_no_function_of_a_fit_has_forty_lines():
