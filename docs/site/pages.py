@@ -14,7 +14,8 @@ import mkdocs_gen_files
 import typer
 
 from dpcore.cli import app
-from dpcore.registry.catalogue import Entry, load_registry, plural
+from dpcore.plugin.parts import Registration
+from dpcore.registry.catalogue import load_registry, plural
 from dpcore.registry.tables import declarations, losses, parts
 from dpcore_tables.schemas import key_reference
 
@@ -65,7 +66,7 @@ def documented(target: str) -> str:
     return f"::: {target}"
 
 
-def page_of(entry: Entry) -> str:
+def page_of(entry: Registration) -> str:
     """Write the page of a registered part."""
     about = [entry.summary, f"From the distribution `{entry.distribution}`."]
     about += [f"Source: {entry.reference}."] if entry.reference else []
