@@ -8,8 +8,9 @@ __all__ = ["held_to", "on_grid", "scale_to_unit"]
 
 
 def scale_to_unit(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
-    """Return ``values`` clamped to the public bounds and mapped to [0, 1]."""
-    return np.asarray(np.clip((np.clip(values, lower, upper) - lower) / (upper - lower), 0.0, 1.0))
+    """Return ``values`` clamped to the public bounds and mapped to [0, 1]: to nothing beyond, since
+    rounding to nearest keeps the order of differences and of quotients."""
+    return np.asarray((np.clip(values, lower, upper) - lower) / (upper - lower))
 
 
 def held_to(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
