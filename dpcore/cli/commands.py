@@ -88,8 +88,10 @@ class _Command(TyperCommand):
         for option in (p for at, p in enumerate(given) if p in given[:at]):
             if not (option.multiple or getattr(option, "is_flag", False)):
                 raise typer.BadParameter(
-                    "it is given twice, and has one value: leave one out, or, where it takes a "
-                    "list by commas, write a,b.",
+                    "it is given twice, and has one value: leave one out"
+                    + ", or, where it takes a list by commas, write a,b"
+                    * (option.type.name == "text")
+                    + ".",
                     ctx,
                     option,
                 )

@@ -136,6 +136,8 @@ def test_a_second_value_of_an_option_of_one_is_refused(run, install, words):
     told = f"dpcore: Invalid value for '{words.split()[-2]}'"
     assert done.exit_code == 2 and done.stderr.startswith(told) and not done.stdout
     assert "it is given twice, and has one value" in done.stderr
+    is_text = words.split()[-2] in ("--keep", "--algos")  # A number, or one of a few, is no list.
+    assert ("a list by commas" in done.stderr) == is_text
 
 
 def test_flags_and_options_of_many_values_are_given_as_often_as_wanted(run, install):
