@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 __all__ = [
+    "INSTALL",
     "find_moved",
     "moved_name",
     "new_name",
@@ -17,6 +18,10 @@ __all__ = [
     "table_of",
     "where_to_get",
 ]
+
+
+# How a package of this repository is installed: none is on a public index.
+INSTALL = "pip install . plugins/* in a checkout of dpcore, or its wheel"
 
 
 def find_moved() -> None:
@@ -41,7 +46,7 @@ def where_to_get(kind: str, name: str) -> str:
     owner = table_of("parts").get(f"{kind} {name}")
     if owner and kind == "option" and importlib.util.find_spec(owner.replace("-", "_")):
         return ""
-    return f"It is in {owner}: pip install {owner}." if owner else ""
+    return f"It is in {owner}: {INSTALL}." if owner else ""
 
 
 def place_of_name(page: str, name: str) -> str | None:
@@ -79,8 +84,9 @@ def _require(told: str, place: str) -> None:
     """Raise ModuleNotFoundError, with what to install, where a module's package is not there."""
     package = place.partition(":")[0].partition(".")[0]
     if importlib.util.find_spec(package) is None:
-        install = f"pip install {package.replace('_', '-')}"
-        raise ModuleNotFoundError(f"{told}: {install}", name=package)
+        raise ModuleNotFoundError(
+            f"{told}, of {package.replace('_', '-')}: {INSTALL}", name=package
+        )
 
 
 def _warn(told: str, level: int) -> None:

@@ -15,7 +15,7 @@ from golden.command import dpcore as said
 import dpcore
 from dpcore import moved
 from dpcore.errors import RegistryError
-from dpcore.moved import find_moved, new_name, where_to_get
+from dpcore.moved import INSTALL, find_moved, new_name, where_to_get
 from dpcore.plugin.parts import Table, load_registry
 
 WHOLE = tomllib.loads((Path(dpcore.__file__).parent / "moved.toml").read_text("utf-8"))
@@ -120,7 +120,7 @@ def test_where_the_package_is_not_installed_its_name_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "dpcore_sklearn", None)
     with pytest.raises(ModuleNotFoundError) as told:
         importlib.import_module("dpcore.sklearn.rows")
-    assert str(told.value) == "dpcore.sklearn is dpcore_sklearn now: pip install dpcore-sklearn"
+    assert str(told.value) == f"dpcore.sklearn is dpcore_sklearn now, of dpcore-sklearn: {INSTALL}"
 
 
 @pytest.mark.filterwarnings("ignore:.* is (in )?dpcore.* now:FutureWarning")
@@ -146,8 +146,8 @@ def test_a_name_that_a_page_had_says_which_package_has_it(monkeypatch):
     with pytest.raises(ModuleNotFoundError) as told:
         importlib.import_module("dpcore.plugin.parts").majority_label  # noqa: B018
     assert str(told.value) == (
-        "dpcore.plugin.parts.majority_label is in dpcore_baselines.without_privacy.references now: "
-        "pip install dpcore-baselines"
+        "dpcore.plugin.parts.majority_label is in dpcore_baselines.without_privacy.references now, "
+        f"of dpcore-baselines: {INSTALL}"
     )
 
 

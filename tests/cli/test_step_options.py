@@ -226,7 +226,9 @@ def test_an_option_of_a_package_that_is_not_installed_says_what_to_install(optio
     told = errors._mistake(NoSuchOption(f"--{option}", possibilities=["--share"]))
     # The first sentence is click's, which newer ones write with quotes.
     assert told.startswith("No such option") and f"--{option}" in told
-    assert told.endswith(". It is in dpcore-report: pip install dpcore-report.")
+    assert told.endswith(
+        ". It is in dpcore-report: pip install . plugins/* in a checkout of dpcore, or its wheel."
+    )
 
 
 def asked(*, of_steps):

@@ -78,7 +78,7 @@ def test_where_no_reader_of_rows_in_memory_is_installed_what_has_one_is_said(ask
         asked_in_memory()[asked]()
     assert str(told.value) == (
         "No reader of frames, lists, and labels that are no numbers, is installed. "
-        "It is in dpcore-tables: pip install dpcore-tables."
+        "It is in dpcore-tables: pip install . plugins/* in a checkout of dpcore, or its wheel."
     )
 
 
@@ -127,7 +127,8 @@ def test_where_no_reader_is_installed_what_has_one_is_said(asked, monkeypatch):
     with pytest.raises(InvalidInputError) as told:
         Files.format_of(*asked)
     assert str(told.value) == (
-        "No reader of files is installed. It is in dpcore-tables: pip install dpcore-tables."
+        "No reader of files is installed. It is in dpcore-tables: pip install . plugins/* in a "
+        "checkout of dpcore, or its wheel."
     )
 
 

@@ -33,8 +33,9 @@ def test_where_none_is_installed_one_line_says_what_to_install(monkeypatch):
     with pytest.raises(RegistryError) as told:
         fit([[0.0], [1.0]], [0, 1], classes=(0, 1), bounds=(0, 1))
     assert str(told.value) == (
-        "No default algorithm is installed. It is in dpcore-baselines: pip install "
-        "dpcore-baselines. Or name an algorithm: --algo (algo=), of `dpcore list optimizers`."
+        "No default algorithm is installed. It is in dpcore-baselines: pip install . "
+        "plugins/* in a checkout of dpcore, or its wheel. Or name an algorithm: --algo "
+        "(algo=), of `dpcore list optimizers`."
     )
 
 

@@ -16,7 +16,9 @@ def test_without_the_package_a_test_says_what_to_install_before_the_run(monkeypa
     monkeypatch.setattr("dpcore.registry.step_class.load_registry", lambda kind: none)
     plan = make_plan(Settings(loss="logistic", algo="dp-agd"))
     for asked in ({"test": "no.csv"}, {"test_fraction": 0.2}):
-        with pytest.raises(RegistryError, match=r"rows to test on. .*pip install dpcore-report\.$"):
+        with pytest.raises(
+            RegistryError, match=r"rows to test on. .* is in dpcore-report: pip install .*\.$"
+        ):
             Run.train(plan, DataRequest("none.csv", **asked))
     assert held_out_rows.exact_figures_if_there() is None
 

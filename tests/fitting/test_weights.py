@@ -27,7 +27,9 @@ def test_without_the_package_weights_say_what_to_install_and_other_fits_need_non
 ):
     none = type(load_registry())(())
     monkeypatch.setattr("dpcore.registry.step_class.load_registry", lambda kind: none)
-    with pytest.raises(RegistryError, match=r"^No package weighs .*pip install dpcore-tables\.$"):
+    with pytest.raises(
+        RegistryError, match=r"^No package weighs .* is in dpcore-tables: pip install .*\.$"
+    ):
         fit(X, Y, **PUBLIC, **weights)
     assert fit(X, Y, **PUBLIC).class_weights == {}
 

@@ -132,18 +132,19 @@ def test_the_core_alone_lists_its_parts_and_says_where_an_algorithm_is(core_alon
         told = core_alone(*arguments)
         assert told.exit_code == 2 and told.stdout == ""
         (line,) = told.stderr.splitlines()
-        assert "is in dpcore-baselines: pip install dpcore-baselines" in line
+        assert "is in dpcore-baselines: pip install . plugins/* in a checkout" in line
 
 
 def test_the_core_alone_says_where_a_command_is(core_alone):
     told = core_alone("compare", "--algos", "auto")
     assert (told.exit_code, told.stdout) == (2, "")
     assert told.stderr == (
-        "dpcore: There is no command 'compare'. It is in dpcore-lab: pip install dpcore-lab.\n"
+        "dpcore: There is no command 'compare'. It is in dpcore-lab: pip install . "
+        "plugins/* in a checkout of dpcore, or its wheel.\n"
     )
     assert "No such command 'compares'" in core_alone("compares").stderr
     told = core_alone("info", "dp-gd").stderr
-    assert told.endswith("as 'dp-gd'. It is in dpcore-baselines: pip install dpcore-baselines.\n")
+    assert "as 'dp-gd'. It is in dpcore-baselines: pip install . plugins/* in" in told
 
 
 def test_the_name_of_a_package_makes_nothing_ours(tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ from dpcore.fitting.planning.planned import Plan
 from dpcore.fitting.planning.slots import fill_slots
 from dpcore.fitting.request.settings import Settings, option_of
 from dpcore.fitting.request.targets import Budget, budget_of, target_values
-from dpcore.moved import table_of
+from dpcore.moved import INSTALL, table_of
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import Registry, load_registry
 from dpcore.registry.parameters import convert_all
@@ -191,7 +191,7 @@ def _require_owner(settings: Settings, registry: Registry) -> None:
             if owner not in {entry.distribution for entry in entries}:
                 raise RegistryError(
                     f"No algorithm that takes {option_of(name)} is installed. It is in {owner}: "
-                    f"pip install {owner}. All others have all rows in one place."
+                    f"{INSTALL}. All others have all rows in one place."
                 )
 
 

@@ -27,7 +27,7 @@ def without(monkeypatch):
 )
 def test_users_are_refused_in_one_line(without, words):
     X, y = np.eye(4), np.array([-1, 1, -1, 1])
-    with pytest.raises(RegistryError, match="pip install dpcore-a-ddp.* rows") as refused:
+    with pytest.raises(RegistryError, match="is in dpcore-a-ddp: pip install .* rows") as refused:
         fit(X, y, **words)
     assert "\n" not in str(refused.value)
 

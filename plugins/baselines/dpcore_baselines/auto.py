@@ -98,8 +98,9 @@ class Auto:
         name = _FOR_TARGETS[is_squared, has_delta]
         if not _is_installed(name):
             raise InvalidInputError(
-                f"Targets are for {name}, which is not installed: pip install "
-                "dpcore-accuracy-first."
+                f"Targets are for {name}, which is not installed. It is in "
+                "dpcore-accuracy-first: pip install . plugins/* in a checkout of dpcore, or its "
+                "wheel."
             )
         noise = "normal noise, half of the cost of a test" if has_delta else "pure epsilon"
         where = "X'X and X'y, for squared loss" if is_squared else "the minimiser"

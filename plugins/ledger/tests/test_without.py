@@ -28,7 +28,8 @@ KEYS = {
 }
 UNREADABLE = np.array([["no number"]] * 4, dtype=object), np.array([0, 1, 0, 1])
 TOLD = (
-    "No package that keeps ledgers is installed. It is in dpcore-ledger: pip install dpcore-ledger."
+    "No package that keeps ledgers is installed. It is in dpcore-ledger: pip install . "
+    "plugins/* in a checkout of dpcore, or its wheel."
 )
 
 

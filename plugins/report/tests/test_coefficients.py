@@ -237,7 +237,9 @@ def test_the_table_of_a_sparse_model_leaves_out_zeros_and_has_the_largest_first(
 def test_a_model_without_the_package_says_what_to_install(monkeypatch):
     none = type(load_registry())(())
     monkeypatch.setattr("dpcore.registry.step_class.load_registry", lambda kind: none)
-    with pytest.raises(RegistryError, match=r"intervals\. .*pip install dpcore-report\.$"):
+    with pytest.raises(
+        RegistryError, match=r"intervals\. .* is in dpcore-report: pip install .*\.$"
+    ):
         model().predict_interval([])
 
 
