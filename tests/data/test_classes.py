@@ -83,6 +83,9 @@ def test_without_other_a_value_that_is_not_listed_is_a_fault():
         "the label is not one of the classes 'a', 'b', 'c', 'c2', which `classes` sets: list it "
         "there, or let a schema's `other` name a class for all other values"
     )
+    # What fit takes where nobody says, and its caller may not know.
+    _, _, reason = labels("classes = [-1, 1]", ["1", "yes"])
+    assert "-1, 1, which `classes` sets (fit's default; name your own, as in classes=(" in reason
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,7 @@ def _no_class(column: Label, others: int | None) -> str:
     values = column.values
     shown = [*map(repr, values[:_MOST_SHOWN]), *(["..."] if len(values) > _MOST_SHOWN else [])]
     return (
-        f"the label is not one of the classes {', '.join(shown)}, which `classes` sets: list it "
-        "there, or let a schema's `other` name a class for all other values"
+        f"the label is not one of the classes {', '.join(shown)}, which `classes` sets"
+        + (" (fit's default; name your own, as in classes=('no', 'yes'))" * ([*values] == [-1, 1]))
+        + ": list it there, or let a schema's `other` name a class for all other values"
     )
