@@ -68,8 +68,8 @@ def groups_of(schema: Schema, by: str) -> Groups:
         at += len(column.feature_names)
     listed = f"; these are: {', '.join(fitting)}" if fitting else ""
     raise InvalidInputError(
-        f"Expected evaluate_by={by!r} to be a feature of the schema with public categories, up to "
-        f"{_MOST}, or truth values{listed}."
+        f"Expected --evaluate-by (by= of Evaluation) to name a feature of the schema with public "
+        f"categories, up to {_MOST}, or truth values, which {by!r} is not{listed}."
     )
 
 

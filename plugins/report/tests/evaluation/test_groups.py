@@ -113,7 +113,7 @@ def test_the_groups_of_a_column_are_its_public_values():
     assert groups_of(schema, "g") == Groups("g", (0, 1), ("a", "b", OTHERS))
     assert groups_of(schema, "ok") == Groups("ok", (3,), ("true", "false"))
     for column in ("x", "y", "nothing"):
-        with pytest.raises(InvalidInputError, match=f"'{column}' to be a feature.*: g, ok"):
+        with pytest.raises(InvalidInputError, match=f"feature.*, which '{column}' is not.*: g, ok"):
             groups_of(schema, column)
 
 
@@ -203,7 +203,9 @@ def test_a_run_releases_them_once_for_its_share(kind):
 
 def test_a_column_without_groups_is_refused_before_a_charge():
     frame, schema = rows_of("classes", 200)
-    with pytest.raises(InvalidInputError, match=r"evaluate_by='x'.*these are: g, ok") as refused:
+    with pytest.raises(
+        InvalidInputError, match=r"--evaluate-by .*which 'x' is not; these are: g, ok"
+    ) as refused:
         fit(frame, schema=schema, also=[Evaluation(share=0.2, test_fraction=0.5, by="x")])
     assert not hasattr(refused.value, "__notes__")
 
