@@ -26,8 +26,14 @@ def diagnose(loss: Loss, model: Model, train: Dataset | None, test: Dataset) -> 
 
     Of classes these are mean losses, ``accuracy_figures``, ``class_figures`` and
     ``probability_scores``; of a number ``number_errors``, in its own unit. ``train`` : ``None``
-    where those rows are elsewhere, which then have no figure.
+    where those rows are elsewhere, which then have no figure. Each row counts once: of a fit of
+    weighted rows or classes ``weights_left_out`` says so.
     """
+    figures = _figures(loss, model, train, test)
+    return figures | ({"weights_left_out": True} if _is_weighted(model) else {})
+
+
+def _figures(loss: Loss, model: Model, train: Dataset | None, test: Dataset) -> dict[str, Any]:
     margins = model.margins(test.X)
     fitted = None if train is None else (model.margins(train.X), train.y)
     if not loss.classification:
@@ -53,13 +59,16 @@ def accuracy_figures(model: Model, margins: np.ndarray, y: np.ndarray) -> dict[s
     commoner = np.asarray(model.classes[commonest]).tolist()
     verdict = None
     # A fit whose rows or classes have weights does not aim at the share of rows that is right.
-    is_weighted = bool(model.class_weights) or model.weight_bound is not None
-    if accuracy < majority and not is_weighted:
+    if accuracy < majority and not _is_weighted(model):
         verdict = (
             f"The model is below the constant model: it is right on {accuracy:.2%} of these rows, "
             f"always {commoner!r} on {majority:.2%}. {_RELEASE}"
         )
     return dict(zip(names, (accuracy, majority, commoner, verdict), strict=True))
+
+
+def _is_weighted(model: Model) -> bool:
+    return bool(model.class_weights) or model.weight_bound is not None
 
 
 def confusion(model: Model, margins: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -9,7 +9,8 @@ __all__ = ["calibration_of", "confusion_of", "exact_in_words", "figures_of"]
 
 _MOST_CLASSES = 20
 _TABLES = ("test_recall", "test_precision", "test_confusion", "test_calibration")
-_BESIDE = ("majority_accuracy", "majority_class", "verdict", *_TABLES)
+_WEIGHTS = "weights_left_out"
+_BESIDE = ("majority_accuracy", "majority_class", "verdict", _WEIGHTS, *_TABLES)
 _NO_ROWS = "no row to test on: figures of the test are undefined"
 _WHY = {"test_auc": " (a class has no test row)", "test_r2": " (all targets are alike)"}
 _OF_UNIT = ("rmse", "mae")
@@ -21,6 +22,8 @@ def exact_in_words(figures: Mapping[str, Any]) -> list[str]:
     worse than a constant one, if it is."""
     shown = ", ".join(figures_of(figures))
     lines = [f"Exact figures, computed WITHOUT privacy and kept in no file: {shown}."]
+    if figures.get(_WEIGHTS):
+        lines += ["Each row counts once in these figures: weights are left out."]
     lines += [figures["verdict"]] if figures["verdict"] else []
     return [*lines, *confusion_of(figures), *calibration_of(figures)]
 

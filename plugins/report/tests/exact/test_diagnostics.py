@@ -24,7 +24,7 @@ from dpcore_baselines.losses.huber import HuberSvm as Huber
 from dpcore_lab.compare.notes import notes_of
 from dpcore_report.exact.diagnostics import accuracy_figures, diagnose
 from dpcore_report.exact.probability_scores import probability_scores
-from dpcore_report.exact.text import calibration_of, confusion_of, figures_of
+from dpcore_report.exact.text import calibration_of, confusion_of, exact_in_words, figures_of
 
 X = np.array([[0.0], [1.0], [1.0], [1.0]])
 
@@ -34,6 +34,17 @@ def figures(y, w, loss="logistic", **words):
     model = Run(make_plan(Settings(loss=loss, algo="dp-agd")), data).model()
     rows = Squared() if loss == "ridge" else Logistic()
     return diagnose(rows, replace(model, w=np.array(w)), data, data)
+
+
+def test_figures_say_that_weights_are_left_out():
+    told = "Each row counts once in these figures: weights are left out."
+    data = dataset_from_arrays(X, [0, 1, 1, 1], row_norm=2.0, intercept=False, classes=(0, 1))
+    plain = Run(make_plan(Settings(loss="logistic", algo="dp-agd")), data).model()
+    weighted = (replace(plain, weight_bound=5.0), replace(plain, class_weights={"1": 2.0}))
+    for model, is_told in ((plain, False), *((each, True) for each in weighted)):
+        found = diagnose(Logistic(), model, data, data)
+        assert (told in exact_in_words(found)) == is_told == ("weights_left_out" in found)
+        assert not any("left out" in figure for figure in figures_of(found))
 
 
 def two_classes(slope, loss="logistic"):
