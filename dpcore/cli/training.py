@@ -4,6 +4,7 @@ Imported when a command is run, with all that a run needs.
 """
 
 import itertools
+import shlex
 from collections.abc import Callable, Mapping
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import partial
@@ -48,7 +49,9 @@ def run_and_tell(
             training.model.save(out)
             note_saved(LedgerRequest(of_table.ledger), training.model, out)
         ledger = of_table.of(training.model.schema)
-        tell_training(training, out, ledger, as_json=given["as_json"], quiet=given["quiet"])
+        tell_training(
+            training, out, ledger, **{name: given[name] for name in ("as_json", "quiet", "schema")}
+        )
 
 
 def trained(
@@ -87,16 +90,23 @@ _DROPPED = (
 
 
 def tell_training(
-    training: Training, out: Path | None, ledger: str | None, *, as_json: bool, quiet: bool
+    training: Training,
+    out: Path | None,
+    ledger: str | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+    schema: Path | None = None,
 ) -> None:
     """Print what came out of a run, and what to be careful of.
 
     ``out`` : the model's file. ``ledger`` : that of the table; ``None`` where it has none.
+    ``schema`` : the path, or the name, of the schema that was asked for.
     """
     if as_json:
         print_json(training.report())
     elif not quiet:
-        _print(training, out, ledger)
+        _print(training, out, ledger, schema)
         if training.rows_dropped:
             print_lines(_DROPPED, err=True)
     if not quiet:
@@ -104,7 +114,7 @@ def tell_training(
             print_lines(f"dpcore: warning: {caution}", err=True)
 
 
-def _print(training: Training, out: Path | None, ledger: str | None) -> None:
+def _print(training: Training, out: Path | None, ledger: str | None, schema: Path | None) -> None:
     report = training.report()
     counted = {"n_train": "rows", "units_train": "units"}
     rows = "".join(f", {report[key]} {what}" for key, what in counted.items() if key in report)
@@ -128,7 +138,7 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
         f"{report['coef_norm']:.4g}.",
         f"Status: {report['status']}",
         f"Privacy: {privacy['sentence']}",
-        *(_to_check(report, privacy["n0"]) if privacy["parts_not_from_dpcore"] else ()),
+        *(_to_check(report, privacy["n0"], schema) if privacy["parts_not_from_dpcore"] else ()),
         *_counted(training),
     ]
     if ledger is not None:
@@ -139,14 +149,15 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
     print_lines(*lines)
 
 
-def _to_check(report: dict[str, Any], n0: int | None) -> list[str]:
+def _to_check(report: dict[str, Any], n0: int | None, schema: Path | None) -> list[str]:
     """Return a line with the commands that check, at the sizes of the run, its parts that are not
     from dpcore: registered ones by their names, what the algorithm met by its own; no line where
     none has such a check, as readers and steps."""
     kept = {e.target: (kind, e.name) for kind in KINDS for e in load_registry().entries(kind)}
     found = {kept.get(p, ("loss", report["algo"])) for p in report["parts_not_from_dpcore"]}
+    rows_like = report["data"] if ("dataset", report["data"]) in kept.values() else schema
     run = (
-        f"{report['data'] if ('dataset', report['data']) in kept.values() else 'SCHEMA'}"
+        f"{shlex.quote(str(rows_like or 'SCHEMA'))}"
         f"{f' --rows {rows}' if (rows := report.get('n_train', n0)) else ''} "
         f"--epsilon {report['epsilon']!r} --algo {report['algo']}"
     )

@@ -107,9 +107,9 @@ def test_a_name_of_two_kinds_asks_for_the_kind(run, monkeypatch):
 @pytest.mark.slow
 def test_train_names_the_command_that_checks_a_foreign_part_at_its_sizes(run, train):
     told = train().stdout
-    line = "dpcore check stub --like SCHEMA --rows 6 --epsilon 1.0 --algo stub"
+    line = "dpcore check stub --like schema.toml --rows 6 --epsilon 1.0 --algo stub"
     assert f"To check at this run's sizes: {line}\n" in told
-    arguments = line.replace("SCHEMA", "schema.toml").split()[1:]
+    arguments = line.split()[1:]
     result = run(*arguments)
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("Like a run of 6 rows (1 block) of 4 features, 2 classes")
