@@ -171,7 +171,7 @@ def _to_check(report: dict[str, Any], n0: int | None, schema: Path | None) -> li
 
 def _counted(training: Training) -> list[str]:
     """Return what was spent, and the epsilon of the outcome where there is one."""
-    report, lines = training.report(), []
+    report, privacy, lines = training.report(), training.model.privacy, []
     if report.get("ex_post_epsilon") is not None:
         void = "" if report["private"] else " (void: this run is NOT private)"
         lines.append(
@@ -181,7 +181,8 @@ def _counted(training: Training) -> list[str]:
     if training.model.algo["parameters"] is not None:
         lines.append(
             f"Book-keeping: this run used {report['spent']:.4g} of {report['budget']:.4g}, its "
-            f"budget in {report['unit']} ({report['accountant']} accountant, "
+            f"budget in {report['unit']} ({'each fit by the ' * ('search' in privacy)}"
+            f"{report['accountant']} accountant, "
             f"{report['conversion']} conversion)."
             f"{' The guarantee is for the whole budget.' if report['private'] else ''}"
         )

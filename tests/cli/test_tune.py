@@ -61,6 +61,8 @@ def test_a_ledger_is_charged_one_run(tune, run, tmp_path):
     assert result.exit_code == 0, result.stderr
     (kept,) = TableLedger(tmp_path / "t.ledger").state().runs.values()
     assert (kept.stated["algorithm"], kept.outcome) == ("search of dp-gd", "finished")
+    # The budget of the whole is in epsilon, whatever each fit is held to.
+    assert "2 of 2, its budget in epsilon (each fit by the zcdp accountant, " in result.stdout
     verified = run("ledger", "verify", "t.ledger", "m.json")
     assert verified.exit_code == 0, verified.stdout + verified.stderr
 
