@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Sequence
+import struct
 from dataclasses import dataclass, field
 
 from dpcore.errors import DataError, replacing
@@ -16,6 +16,7 @@ from dpcore_a_ddp.secure_sums.primitives import KEY_BYTES, digest
 __all__ = ["Identity", "Members", "RoundContext"]
 
 _PROTOCOL = b"dpcore secure sums 1"
+_PLACES = struct.Struct(">II")
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,5 +130,4 @@ class RoundContext:
 
     def pair(self, purpose: bytes, first: int, second: int) -> bytes:
         """Return what a key of two users is for: in this round, in this order."""
-        places: Sequence[int] = (first, second)
-        return purpose + self.digest + b"".join(place.to_bytes(4, "big") for place in places)
+        return purpose + self.digest + _PLACES.pack(first, second)

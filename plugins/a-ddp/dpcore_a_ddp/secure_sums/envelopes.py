@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from dpcore_a_ddp.secure_sums import primitives
 from dpcore_a_ddp.secure_sums.context import RoundContext
-from dpcore_a_ddp.secure_sums.messages import BadMessage, blob
+from dpcore_a_ddp.secure_sums.messages import BadMessage, placed_blobs
 from dpcore_a_ddp.secure_sums.shamir import SHARE_BYTES, shares_of
 from dpcore_a_ddp.secure_sums.statements import Advertisement
 
@@ -32,22 +32,17 @@ class Envelopes:
         self._secret, self._agreed = secret, agreed
 
     def sealed(
-        self,
-        others: Mapping[int, Advertisement],
-        holders: Sequence[int],
-        seed: bytes,
-        masking: bytes,
+        self, others: Mapping[int, Advertisement], holders: Sequence[int], secrets: bytes
     ) -> bytes:
         """Return the body of a message with an envelope for each of the others.
 
-        ``holders`` : neighbours that the user drew, who hold shares of its self-mask ``seed`` and
-        of its ``masking`` key.
+        ``holders`` : neighbours that the user drew, who hold shares of its ``secrets``, which are
+        its self-mask seed and then its masking key.
         """
         points = [place + 1 for place in holders]
         needed = self._context.parameters.shares
-        of_seed, of_key = (shares_of(secret, points, needed) for secret in (seed, masking))
-        shares = dict(zip(holders, map(bytes.__add__, of_seed, of_key), strict=True))
-        parts = []
+        shares = dict(zip(holders, shares_of(secrets, points, needed), strict=True))
+        parts: list[tuple[int, bytes]] = []
         for place, other in others.items():
             agreed = primitives.agree(self._secret, other.sealing)
             if agreed is not None:
@@ -55,8 +50,8 @@ class Envelopes:
                 about = self._context.pair(b"seal", self._place, place)
                 key = primitives.derive(agreed, about)
                 sealed = primitives.seal(key, shares.get(place, b""), about)
-                parts.append(place.to_bytes(4, "little") + blob(sealed))
-        return len(parts).to_bytes(4, "little") + b"".join(parts)
+                parts.append((place, sealed))
+        return placed_blobs(parts)
 
     def opened(
         self, place: int, sealed: bytes, others: Mapping[int, Advertisement]

@@ -33,8 +33,10 @@ __all__ = [
     "Reader",
     "bits_of",
     "blob",
+    "blobs",
     "head",
     "numbers",
+    "placed_blobs",
     "places_of",
     "read_head",
     "signed",
@@ -61,8 +63,10 @@ KINDS = (
 SERVER = 2**32 - 1
 """The server's place."""
 _MARK = b"dpss"
-_HEAD = struct.Struct("<B32sI")
-_HEAD_BYTES = len(_MARK) + _HEAD.size
+_HEAD = struct.Struct("<4sB32sI")
+_NUMBER = struct.Struct("<I")
+_PLACED = struct.Struct("<II")
+"""A place and the length of what comes after it."""
 
 
 class BadMessage(Exception):
@@ -84,24 +88,42 @@ class Reader:
 
     def take(self, count: int) -> bytes:
         """Return the next so many bytes."""
-        part = self._data[self._at : self._at + count]
-        if len(part) != count:
+        start, end = self._at, self._at + count
+        if end > len(self._data):
             raise BadMessage("it is cut short")
-        self._at += count
-        return part
+        self._at = end
+        return self._data[start:end]
 
     def number(self) -> int:
         """Return the next number of four bytes."""
-        return int.from_bytes(self.take(4), "little")
+        (value,) = _NUMBER.unpack(self.take(_NUMBER.size))
+        return int(value)
 
     def blob(self) -> bytes:
         """Return the next bytes, which come after their length."""
         return self.take(self.number())
 
+    def parts(self, count: int, size: int) -> list[bytes]:
+        """Return the next so many byte strings of one size."""
+        data = self.take(count * size)
+        return [data[at : at + size] for at in range(0, len(data), size)]
+
+    def blobs(self) -> list[bytes]:
+        """Return the next byte strings, which come after their count."""
+        return [self.blob() for _ in range(self.number())]
+
+    def placed_blobs(self) -> list[tuple[int, bytes]]:
+        """Return the next byte strings, each with a user's place, which come after their count."""
+        found = []
+        for _ in range(self.number()):
+            place, size = _PLACED.unpack(self.take(_PLACED.size))
+            found.append((place, self.take(size)))
+        return found
+
     def numbers(self) -> list[int]:
         """Return the next numbers, which come after their count."""
         count = self.number()
-        return np.frombuffer(self.take(4 * count), "<u4").tolist()
+        return list(struct.unpack(f"<{count}I", self.take(_NUMBER.size * count)))
 
     def end(self) -> None:
         """Raise BadMessage unless all was taken."""
@@ -111,12 +133,23 @@ class Reader:
 
 def blob(data: bytes) -> bytes:
     """Return bytes after their length."""
-    return len(data).to_bytes(4, "little") + data
+    return _NUMBER.pack(len(data)) + data
+
+
+def blobs(parts: Sequence[bytes]) -> bytes:
+    """Return byte strings after their count."""
+    return _NUMBER.pack(len(parts)) + b"".join(map(blob, parts))
+
+
+def placed_blobs(parts: Sequence[tuple[int, bytes]]) -> bytes:
+    """Return byte strings, each with a user's place, after their count."""
+    placed = (_PLACED.pack(place, len(data)) + data for place, data in parts)
+    return _NUMBER.pack(len(parts)) + b"".join(placed)
 
 
 def numbers(values: Sequence[int]) -> bytes:
     """Return numbers after their count."""
-    return len(values).to_bytes(4, "little") + np.asarray(values, "<u4").tobytes()
+    return struct.pack(f"<{len(values) + 1}I", len(values), *values)
 
 
 def bits_of(places: Iterable[int], size: int) -> bytes:
@@ -130,29 +163,29 @@ def places_of(bits: bytes, size: int) -> list[int]:
     """Return the places of a set; BadMessage for bits of another size."""
     if len(bits) != -(-size // 8):
         raise BadMessage("its set is of another number of users")
-    marks = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")
-    if marks[size:].any():
+    if bits[-1] >> (8 - -size % 8):
         raise BadMessage("its set has users that are not listed")
-    return np.flatnonzero(marks).tolist()
+    marks = np.unpackbits(np.frombuffer(bits, np.uint8), count=size, bitorder="little")
+    return marks.nonzero()[0].tolist()
 
 
 def head(kind: int, context: RoundContext, sender: int) -> bytes:
     """Return the head of a message."""
-    return _MARK + bytes([kind]) + context.digest + sender.to_bytes(4, "little")
+    return _HEAD.pack(_MARK, kind, context.digest, sender)
 
 
 def read_head(data: bytes, context: RoundContext) -> tuple[int, int, bytes]:
     """Return kind, sender and body of a message; BadMessage where it is of another round."""
-    if not isinstance(data, bytes) or len(data) < _HEAD_BYTES or not data.startswith(_MARK):
+    if not isinstance(data, bytes) or len(data) < _HEAD.size or not data.startswith(_MARK):
         raise BadMessage("it is no message of this protocol")
-    kind, about, sender = _HEAD.unpack_from(data, len(_MARK))
+    _, kind, about, sender = _HEAD.unpack_from(data)
     if kind >= len(KINDS) or (kind % 2 == 1) != (sender == SERVER):
         raise BadMessage("it is of no known kind")
-    if sender != SERVER and sender >= len(context.members):
+    if sender != SERVER and sender >= len(context.members.keys):
         raise BadMessage("its sender is not listed")
     if about != context.digest:
         raise BadMessage("it is of another round, or of other users, rules or parameters")
-    return kind, sender, data[_HEAD_BYTES:]
+    return kind, sender, data[_HEAD.size :]
 
 
 def signed(kind: int, context: RoundContext, sender: int, identity: Identity, body: bytes) -> bytes:

@@ -29,8 +29,10 @@ from dpcore_a_ddp.secure_sums.messages import (
     Reader,
     bits_of,
     blob,
+    blobs,
     head,
     numbers,
+    placed_blobs,
     read_head,
     verified,
 )
@@ -68,6 +70,7 @@ class SumServer:
         self._sharing: set[int] = set()
         self._masked: dict[int, MaskedVector] = {}
         self._set: tuple[int, ...] = ()
+        self._bits = b""
         self._signatures: dict[int, bytes] = {}
         self._opening = Opening(context)
 
@@ -138,14 +141,13 @@ class SumServer:
     def _send_keys(self) -> dict[int, bytes]:
         sent = {}
         for place in self._keys:
-            others = [blob(self._keys[other][1]) for other in self._neighbours(place)]
-            body = len(others).to_bytes(4, "little") + b"".join(others)
-            sent[place] = self._message(NEIGHBOURS, body)
+            others = [self._keys[other][1] for other in self._neighbours(place)]
+            sent[place] = self._message(NEIGHBOURS, blobs(others))
         return sent
 
     def _take_shares(self, data: bytes) -> int:
         place, reader = verified(data, self._context, SHARED)
-        found = [(reader.number(), reader.blob()) for _ in range(reader.number())]
+        found = reader.placed_blobs()
         reader.end()
         if place not in self._keys:
             raise BadMessage("its keys did not come")
@@ -155,15 +157,10 @@ class SumServer:
         return place
 
     def _send_shares(self) -> dict[int, bytes]:
-        sent = {}
-        for place in self._sharing:
-            parts = [
-                other.to_bytes(4, "little") + blob(sealed)
-                for other, sealed in self._sealed.get(place, ())
-            ]
-            body = len(parts).to_bytes(4, "little") + b"".join(parts)
-            sent[place] = self._message(ENVELOPES, body)
-        return sent
+        return {
+            place: self._message(ENVELOPES, placed_blobs(self._sealed.get(place, ())))
+            for place in self._sharing
+        }
 
     def _take_vector(self, data: bytes) -> int:
         size = len(head(MASKED, self._context, 0)) + MaskStatement.size(self._context)
@@ -190,8 +187,8 @@ class SumServer:
         if len(found) < threshold:
             self.failed = f"{len(found)} vectors fit together of {threshold} that it takes"
         self._set = tuple(sorted(found))
-        body = blob(bits_of(self._set, self._context.parameters.users))
-        return dict.fromkeys(self._masked, self._message(PROPOSED, body))
+        self._bits = bits_of(self._set, self._context.parameters.users)
+        return dict.fromkeys(self._masked, self._message(PROPOSED, blob(self._bits)))
 
     def _fitting(self, found: set[int]) -> set[int]:
         """Return the users whose masks cancel within the set and whose own neighbours are in it in
@@ -225,11 +222,10 @@ class SumServer:
 
     def _take_signature(self, data: bytes) -> int:
         place, reader = verified(data, self._context, AGREED)
-        if reader.take(-(-self._context.parameters.users // 8)) != bits_of(
-            self._set, self._context.parameters.users
-        ):
-            raise BadMessage("it signed another set")
+        signed = reader.take(len(self._bits))
         reader.end()
+        if signed != self._bits:
+            raise BadMessage("it signed another set")
         self._signatures[place] = data[-SIGNATURE_BYTES:]
         return place
 
@@ -240,9 +236,8 @@ class SumServer:
         sent = {}
         for place in self._signatures:
             shown = self._drawn_by.get(place, set()).intersection(self._set)
-            parts = [blob(self._masked[other].statement) for other in sorted(shown)]
-            body = signed_by + len(parts).to_bytes(4, "little") + b"".join(parts)
-            sent[place] = self._message(UNMASKING, body)
+            statements = [self._masked[other].statement for other in sorted(shown)]
+            sent[place] = self._message(UNMASKING, signed_by + blobs(statements))
         return sent
 
     def _take_revealed(self, data: bytes) -> int:

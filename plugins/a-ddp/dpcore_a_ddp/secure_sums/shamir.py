@@ -29,10 +29,11 @@ MOST_SHARES = 2 ** (53 - 2 * 21)
 """So many products of two numbers below 2^21 add up to less than 2^53."""
 
 
-def shares_of(key: bytes, points: Sequence[int], threshold: int) -> list[bytes]:
-    """Return a share of the key for each point, of whom ``threshold`` give it back.
+def shares_of(keys: bytes, points: Sequence[int], threshold: int) -> list[bytes]:
+    """Return a share of the keys for each point, of whom ``threshold`` give them back.
 
-    ``points`` : distinct, from 1 to ``MOST_POINTS``.
+    ``keys`` : one or several, one after the other; each is shared by itself, and a share has
+    ``SHARE_BYTES`` of each. ``points`` : distinct, from 1 to ``MOST_POINTS``.
 
     Raises InvalidInputError for a threshold above 2,048 or the number of points.
     """
@@ -40,12 +41,15 @@ def shares_of(key: bytes, points: Sequence[int], threshold: int) -> list[bytes]:
         raise InvalidInputError(
             f"Expected a threshold of 1 to {min(len(points), MOST_SHARES)}, not {threshold}."
         )
-    polynomials = np.empty((threshold, _LIMBS), dtype=np.float64)
-    polynomials[0] = _limbs(key)
-    polynomials[1:] = _uniform((threshold - 1) * _LIMBS).reshape(threshold - 1, _LIMBS)
-    powers = _powers(max(points), threshold)[np.asarray(points, dtype=np.int64)]
-    values = (powers @ polynomials).astype(np.int64) % PRIME
-    packed = values.astype("<u4").view(np.uint8).reshape(len(points), _LIMBS, 4)[:, :, :_BYTES]
+    constants = [
+        limb for at in range(0, len(keys), KEY_BYTES) for limb in _limbs(keys[at : at + KEY_BYTES])
+    ]
+    width = len(constants)
+    polynomials = np.empty((threshold, width), dtype=np.float64)
+    polynomials[0] = constants
+    polynomials[1:] = _uniform((threshold - 1) * width).reshape(threshold - 1, width)
+    values = (_powers(points, threshold) @ polynomials).astype(np.int64) % PRIME
+    packed = values.astype("<u4").view(np.uint8).reshape(len(points), width, 4)[:, :, :_BYTES]
     return [row.tobytes() for row in packed]
 
 
@@ -53,7 +57,7 @@ def recovered(shares: Sequence[tuple[int, bytes]]) -> bytes | None:
     """Return the key of as many shares as its threshold, each with its point; ``None`` where they
     are of no key. Shares that somebody altered may give another key."""
     points = tuple(point for point, _ in shares)
-    values = np.array([_values(share) for _, share in shares], dtype=np.int64)
+    values = _values([share for _, share in shares])
     # Products below 2^42, at most 2^11 of them: int64 holds their sum.
     limbs = _weights(points) @ values % PRIME
     number = sum(int(limb) << (_LIMB_BITS * i) for i, limb in enumerate(limbs))
@@ -67,10 +71,12 @@ def _limbs(key: bytes) -> list[int]:
     return [number >> (_LIMB_BITS * i) & ((1 << _LIMB_BITS) - 1) for i in range(_LIMBS)]
 
 
-def _values(share: bytes) -> np.ndarray:
-    wide = np.zeros((_LIMBS, 4), dtype=np.uint8)
-    wide[:, :_BYTES] = np.frombuffer(share, np.uint8).reshape(_LIMBS, _BYTES)
-    return wide.view("<u4").reshape(_LIMBS).astype(np.int64) % PRIME
+def _values(shares: Sequence[bytes]) -> np.ndarray:
+    """Return the numbers of shares of one key: int64 of shape (len(shares), _LIMBS)."""
+    wide = np.zeros((len(shares), _LIMBS, 4), dtype=np.uint8)
+    packed = np.frombuffer(b"".join(shares), np.uint8)
+    wide[:, :, :_BYTES] = packed.reshape(len(shares), _LIMBS, _BYTES)
+    return wide.view("<u4").reshape(len(shares), _LIMBS).astype(np.int64) % PRIME
 
 
 def _uniform(count: int) -> np.ndarray:
@@ -82,14 +88,14 @@ def _uniform(count: int) -> np.ndarray:
     return found[:count]
 
 
-@lru_cache(maxsize=8)
-def _powers(last: int, threshold: int) -> np.ndarray:
-    """Return the powers 0 to ``threshold`` - 1 of the points 0 to ``last``, in the field."""
-    points = np.arange(last + 1, dtype=np.int64)
-    powers = np.ones((last + 1, threshold), dtype=np.int64)
+def _powers(points: Sequence[int], threshold: int) -> np.ndarray:
+    """Return the powers 0 to ``threshold`` - 1 of the points in the field: float64 of shape
+    (len(points), threshold)."""
+    x = np.array(points, dtype=np.int64)
+    powers = np.ones((threshold, x.size), dtype=np.int64)
     for i in range(1, threshold):
-        powers[:, i] = powers[:, i - 1] * points % PRIME
-    return powers.astype(np.float64)
+        powers[i] = powers[i - 1] * x % PRIME
+    return powers.T.astype(np.float64)
 
 
 @lru_cache(maxsize=4096)

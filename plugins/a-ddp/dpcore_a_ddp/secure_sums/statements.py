@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
@@ -28,6 +29,9 @@ __all__ = [
 
 OF_SEED, OF_KEY = 0, 1
 """A share of a user's self-mask seed, and of its masking key."""
+_KEYS = struct.Struct(3 * f"{KEY_BYTES}s")
+_COUNT = struct.Struct("<I")
+_REVEALED = struct.Struct(f"<IB{SHARE_BYTES}s")
 
 
 def commitment(seed: bytes) -> bytes:
@@ -57,16 +61,15 @@ class Advertisement(NamedTuple):
     def read(cls, data: bytes, context: RoundContext) -> Self:
         """Return it from the user's message; BadMessage for another."""
         place, reader = verified(data, context, ADVERTISED)
-        keys = reader.take(KEY_BYTES), reader.take(KEY_BYTES), reader.take(KEY_BYTES)
+        masking, sealing, seed = _KEYS.unpack(reader.take(_KEYS.size))
         drawn = reader.numbers()
         reader.end()
-        rising = all(first < second for first, second in zip(drawn, drawn[1:], strict=False))
         parameters = context.parameters
-        if not rising or len(drawn) != parameters.neighbours or place in drawn:
+        if drawn != sorted(set(drawn)) or len(drawn) != parameters.neighbours or place in drawn:
             raise BadMessage(f"it names not {parameters.neighbours} neighbours")
         if drawn[-1] >= parameters.users:
             raise BadMessage("it names a neighbour who is not listed")
-        return cls(place, *keys, tuple(drawn))
+        return cls(place, masking, sealing, seed, tuple(drawn))
 
 
 class MaskStatement(NamedTuple):
@@ -111,17 +114,14 @@ class Revealed(NamedTuple):
 
 def packed_shares(revealed: Sequence[Revealed]) -> bytes:
     """Return the body of a holder's last message."""
-    parts = [place.to_bytes(4, "little") + bytes([kind]) + share for place, kind, share in revealed]
-    return len(parts).to_bytes(4, "little") + b"".join(parts)
+    return _COUNT.pack(len(revealed)) + b"".join(_REVEALED.pack(*part) for part in revealed)
 
 
 def read_shares(reader: Reader) -> list[Revealed]:
     """Return what a holder revealed; BadMessage for another body, or two shares of one user."""
-    found = [
-        Revealed(reader.number(), reader.take(1)[0], reader.take(SHARE_BYTES))
-        for _ in range(reader.number())
-    ]
+    parts = _REVEALED.iter_unpack(reader.take(_REVEALED.size * reader.number()))
     reader.end()
+    found = [Revealed(*part) for part in parts]
     if len({part.place for part in found}) < len(found):
         raise BadMessage("it reveals two shares of one user")
     return found

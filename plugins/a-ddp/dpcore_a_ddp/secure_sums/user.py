@@ -150,7 +150,7 @@ class SumUser:
 
     def _share(self, reader: Reader) -> bytes:
         others: dict[int, Advertisement] = {}
-        for data in [reader.blob() for _ in range(reader.number())]:
+        for data in reader.blobs():
             try:
                 other = self._read_keys(data)
                 if other.place in others:
@@ -160,9 +160,8 @@ class SumUser:
                 self._drop("keys from the server", str(fault))
         reader.end()
         self._require_present(others)
-        body = self._envelopes().sealed(
-            others, self._own.neighbours, self._at.seed, self._at.masking
-        )
+        secrets = self._at.seed + self._at.masking
+        body = self._envelopes().sealed(others, self._own.neighbours, secrets)
         self._at.others = others
         return self._step(ENVELOPES, SHARED, body)
 
@@ -182,11 +181,12 @@ class SumUser:
     def _mask(self, reader: Reader) -> bytes | None:
         held: dict[int, tuple[bytes, bytes]] = {}
         masked: set[int] = set()
-        for place, sealed in [(reader.number(), reader.blob()) for _ in range(reader.number())]:
+        envelopes = self._envelopes()
+        for place, sealed in reader.placed_blobs():
             try:
                 if place in masked:
                     raise BadMessage("its shares are there twice")
-                shares = self._envelopes().opened(place, sealed, self._at.others)
+                shares = envelopes.opened(place, sealed, self._at.others)
             except BadMessage as fault:
                 self._drop(self._name(place), str(fault))
                 continue
@@ -216,14 +216,14 @@ class SumUser:
         return self_mask(self._context, self._at.seed)
 
     def _agree(self, reader: Reader) -> bytes:
-        parameters = self._context.parameters
-        found = frozenset(places_of(reader.blob(), parameters.users))
+        bits = reader.blob()
+        found = frozenset(places_of(bits, self._context.parameters.users))
         reader.end()
         self._require_size(found)
         if self._place in found:
             self._require_present(found & self._at.masked)
         self._at.proposed = found
-        return self._step(UNMASKING, AGREED, bits_of(found, parameters.users))
+        return self._step(UNMASKING, AGREED, bits)
 
     def _require_size(self, found: frozenset[int]) -> None:
         """Raise BadMessage for a set of fewer users than the rules say."""
@@ -233,8 +233,8 @@ class SumUser:
 
     def _reveal(self, reader: Reader) -> bytes:
         signers = reader.numbers()
-        signatures = [reader.take(SIGNATURE_BYTES) for _ in signers]
-        statements = [reader.blob() for _ in range(reader.number())]
+        signatures = reader.parts(len(signers), SIGNATURE_BYTES)
+        statements = reader.blobs()
         reader.end()
         self._require_signed(dict(zip(signers, signatures, strict=True)))
         shown = self._well_masked(statements)
@@ -255,12 +255,12 @@ class SumUser:
 
     def _require_signed(self, signatures: dict[int, bytes]) -> None:
         """Raise BadMessage unless ``threshold`` users signed the set that this one signed."""
-        threshold, members, signed_by = self._context.parameters.threshold, self._context.members, 0
-        bits = bits_of(self._at.proposed, self._context.parameters.users)
+        context, signed_by = self._context, 0
+        threshold, keys = context.parameters.threshold, context.members.keys
+        bits = bits_of(self._at.proposed, len(keys))
         for place, signature in signatures.items():
-            known = place < len(members)
-            text = head(AGREED, self._context, place) + bits
-            if known and primitives.verify(members.keys[place], signature, text):
+            text = head(AGREED, context, place) + bits
+            if place < len(keys) and primitives.verify(keys[place], signature, text):
                 signed_by += 1
             else:
                 self._drop(self._name(place), "it did not sign the set that this user signed")

@@ -32,6 +32,14 @@ def test_any_threshold_of_shares_gives_the_key_back(count, threshold):
         assert recovered(shares[: threshold - 1]) != key
 
 
+def test_shares_of_two_keys_are_those_of_each_one_after_the_other():
+    first, second, points = os.urandom(32), os.urandom(32), [2, 3, 7]
+    shares = shares_of(first + second, points, 2)
+    halves = [(share[:SHARE_BYTES], share[SHARE_BYTES:]) for share in shares]
+    for key, half in ((first, 0), (second, 1)):
+        assert recovered([(p, two[half]) for p, two in zip(points, halves, strict=True)][1:]) == key
+
+
 @pytest.mark.parametrize("key", [bytes(32), b"\xff" * 32, b"\1" + bytes(31), bytes(31) + b"\1"])
 def test_every_key_comes_back(key):
     shares = shares_of(key, [4, 1, 9, 2**20], 3)
