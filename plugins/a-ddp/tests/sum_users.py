@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from dpcore_a_ddp.secure_sums.context import Identity, Members, RoundContext
 from dpcore_a_ddp.secure_sums.driver import STEPS, carried, run_round
 from dpcore_a_ddp.secure_sums.journal import RoundJournal
 from dpcore_a_ddp.secure_sums.parameters import SumParameters
+from dpcore_a_ddp.secure_sums.primitives import KEY_BYTES, SEAL_BYTES, SIGNATURE_BYTES
 from dpcore_a_ddp.secure_sums.server import SumServer
 from dpcore_a_ddp.secure_sums.user import SumUser
 
@@ -69,29 +71,51 @@ def reasons(side):
     return [dropped.reason for dropped in side.dropped]
 
 
+def hashed(*parts):
+    return hash(parts).to_bytes(KEY_BYTES, "little", signed=True)
+
+
 def light_primitives(monkeypatch):
     """Put hashes in the place of curves and signatures: for what the messages do, not for what they
     hide."""
 
-    def hashed(*parts):
-        return hashlib.sha256(b"".join(parts)).digest()
+    @lru_cache(maxsize=4096)
+    def public_key(secret):
+        return hashed(b"key", secret)
 
     def agree(secret, public):
-        return hashed(*sorted((primitives.public_key(secret), public)))
+        return hashed(*sorted((public_key(secret), public)))
 
-    def signature(public, text):
-        return 2 * hashed(public, text)
+    @lru_cache(maxsize=4096)
+    def public_identity(secret):
+        return hashed(b"id", secret)
 
-    monkeypatch.setattr(primitives, "public_key", lambda secret: hashed(b"key", secret))
+    def sign(secret, text):
+        public = public_identity(secret)
+        return hash((public, text)).to_bytes(SIGNATURE_BYTES, "little", signed=True)
+
+    def verify(public, found, text):
+        return found == hash((public, text)).to_bytes(SIGNATURE_BYTES, "little", signed=True)
+
+    def seal(key, text, about):
+        return text + hashed(key, text, about)[:SEAL_BYTES]
+
+    def opened(key, sealed, about):
+        text = sealed[:-SEAL_BYTES]
+        return text if seal(key, text, about) == sealed else None
+
+    def expand(key, width):
+        return np.frombuffer(hashlib.shake_128(key).digest(8 * width), "<u8").copy()
+
+    monkeypatch.setattr(primitives, "public_key", public_key)
     monkeypatch.setattr(primitives, "agree", agree)
     monkeypatch.setattr(primitives, "derive", hashed)
-    monkeypatch.setattr(
-        primitives, "sign", lambda secret, text: signature(primitives.public_identity(secret), text)
-    )
-    monkeypatch.setattr(primitives, "public_identity", lambda secret: hashed(b"id", secret))
-    monkeypatch.setattr(
-        primitives, "verify", lambda public, found, text: found == signature(public, text)
-    )
+    monkeypatch.setattr(primitives, "expand", expand)
+    monkeypatch.setattr(primitives, "seal", seal)
+    monkeypatch.setattr(primitives, "opened", opened)
+    monkeypatch.setattr(primitives, "public_identity", public_identity)
+    monkeypatch.setattr(primitives, "sign", sign)
+    monkeypatch.setattr(primitives, "verify", verify)
 
 
 # Fewer neighbours than a deployment takes: 100 users of 8 each, for the time that it takes.
