@@ -2,11 +2,12 @@
 
 import logging
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import dask
@@ -47,26 +48,41 @@ def opened(cluster, folder, schema):
     return DaskEngine.open(Files(str(folder), address=cluster.scheduler_address), schema, None)
 
 
-@contextmanager
-def worker_processes(cluster, count):
-    """Start so many workers that nobody starts again."""
-    command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address]
-    options = ["--no-nanny", "--nthreads", "1", "--no-dashboard"]
+@pytest.fixture(scope="module")
+def forking():
+    """The program that forks a worker for each line of its input: each that starts anew imports
+    for seconds."""
     environment = {**os.environ, "PYTHONPATH": ON_WORKERS, "NUMBA_NUM_THREADS": "1"}
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    workers = [
-        subprocess.Popen([*command, *options], env=environment, **quiet) for _ in range(count)
-    ]
-    try:
-        yield
-    finally:
-        for worker in workers:
-            worker.kill()
-            worker.wait()
+    program = [sys.executable, str(Path(ON_WORKERS, "forked_workers.py"))]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(program, env=environment, text=True, **pipes) as running:
+        yield running
+
+
+@pytest.fixture
+def worker_processes(forking):
+    """Return what starts so many workers that nobody starts again, and ends them."""
+
+    @contextmanager
+    def workers(cluster, count):
+        started = []
+        for _ in range(count):
+            print(cluster.scheduler_address, file=forking.stdin, flush=True)
+            started.append(int(forking.stdout.readline()))
+        try:
+            yield
+        finally:
+            for worker in started:
+                with suppress(ProcessLookupError):
+                    os.kill(worker, signal.SIGKILL)
+
+    return workers
 
 
 @pytest.mark.slow
-def test_workers_that_are_killed_in_a_pass_cost_nothing_but_time(asked, folder, schema, tmp_path):
+def test_workers_that_are_killed_in_a_pass_cost_nothing_but_time(
+    asked, folder, schema, tmp_path, worker_processes
+):
     cluster = small_cluster(n_workers=0, processes=False, protocol="tcp://")
     with cluster, worker_processes(cluster, 3):
         with Client(cluster, set_as_default=False) as client:
@@ -83,7 +99,7 @@ def test_workers_that_are_killed_in_a_pass_cost_nothing_but_time(asked, folder, 
 
 @pytest.mark.slow
 def test_a_pass_goes_on_with_workers_that_come_when_all_have_ended(
-    asked, folder, schema, tmp_path, monkeypatch
+    asked, folder, schema, tmp_path, monkeypatch, worker_processes
 ):
     monkeypatch.setattr(shares, "_SECONDS", 20)
     cluster = small_cluster(n_workers=0, processes=False, protocol="tcp://")
@@ -125,7 +141,7 @@ def test_no_partition_is_bound_to_the_worker_that_opened_it(cluster, folder, sch
 
 @pytest.mark.slow
 def test_a_file_that_changed_is_refused_by_the_worker_that_opens_it_next(
-    asked, folder, schema, tmp_path
+    asked, folder, schema, tmp_path, worker_processes
 ):
     cluster = small_cluster(n_workers=0, processes=False, protocol="tcp://")
     with cluster, worker_processes(cluster, 2):
@@ -146,7 +162,7 @@ def test_a_file_that_changed_is_refused_by_the_worker_that_opens_it_next(
 @pytest.mark.slow
 @pytest.mark.parametrize("same", [True, False])
 def test_a_frame_is_worked_out_again_where_a_worker_ended(
-    asked, folder, parts, schema, tmp_path, same
+    asked, folder, parts, schema, tmp_path, same, worker_processes
 ):
     cluster = small_cluster(n_workers=0, processes=False, protocol="tcp://")
     with cluster, worker_processes(cluster, 2), Client(cluster) as client:
