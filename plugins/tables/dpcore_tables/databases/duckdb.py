@@ -22,6 +22,7 @@ from dpcore.errors import DataError, InvalidInputError, replacing
 from dpcore_tables.databases.address import Address
 from dpcore_tables.databases.queries import Table, read_query, relations_in
 from dpcore_tables.databases.rows import PIECE, QueryRows, Result
+from dpcore_tables.databases.unit_joins import unit_of
 from dpcore_tables.raw.reader import ReadFacts
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ SELECT * FROM read_csv('{name}', auto_detect = false, header = true, columns = {
 _OWN = "SELECT 1 FROM duckdb_functions() WHERE NOT internal LIMIT 1"
 _OF_PATTERNS = frozenset("*?[{")
 _TEXT = "SELECT sql FROM duckdb_{kind}s() WHERE lower({kind}_name) = lower(?) AND NOT internal"
+_KINDS_OF_IDS = frozenset(
+    ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+) | {"UUID", "VARCHAR"}
+_ALIKE = "whole numbers of up to 64 bits, UUID, and VARCHAR in tables without a collation"
 _MACROS = """
 SELECT function_name, macro_definition FROM duckdb_functions()
 WHERE NOT internal AND macro_definition IS NOT NULL
@@ -64,13 +69,15 @@ def open_duckdb(source: str, facts: ReadFacts) -> QueryRows:
     Raises InvalidInputError for a wrong address, a query that is none or visibly not row by row,
     and a schema with a width.
     """
-    return QueryRows(DuckDatabase(Address.of(source, facts.promised)), facts)
+    address = Address.of(source, facts.promised)
+    return QueryRows(DuckDatabase(address, unit_of(facts.schema)), facts)
 
 
 class DuckDatabase:
-    """A query of one database, or of none."""
+    """A query of one database, or of none. ``unit`` : the column of ids that its tables may be
+    joined by."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, unit: str | None = None) -> None:
         self.source = address.source
         path = address.place
         if path and not path.startswith("/") or address.others:
@@ -79,7 +86,7 @@ class DuckDatabase:
                 "slashes before an absolute path, or duckdb:// for Parquet files."
             )
         self._path = unquote(path[1:])
-        self._query = read_query(address, "duckdb")
+        self._query = read_query(address, "duckdb", unit)
 
     @contextmanager
     def opened(self) -> Iterator[Result]:
@@ -92,6 +99,7 @@ class DuckDatabase:
                 relation = opened.sql(self._query.text)  # Bound to names, and not run.
             with relation.to_arrow_reader(PIECE) as reader:
                 schema = reader.schema
+                self._query.require_named(schema.names)
                 yield Result(schema.names, schema.types, _pieces(reader, schema))
 
     def _connected(self) -> Any:
@@ -140,6 +148,9 @@ class DuckDatabase:
             names = table.columns or opened.sql(_all_of(table)).columns
             known |= {name.lower() for name in names}
         self._query.require_columns(known, lambda name, _: name.lower())
+        if ids := self._query.joined_by:
+            kinds = [_kind_of_ids(opened, table, ids.unit) for table in self._query.tables]
+            ids.require_alike(kinds, _ALIKE, self._query.refuse_unclaimed)
 
     def _refuse_drawn_columns(self, opened: Any) -> None:
         """Raise for a relation, or a function of the database's own, with an expression of another
@@ -186,6 +197,19 @@ def _count(opened: Any, kind: str, name: tuple[str, str]) -> int:
     asked = _KNOWN.format(kind=f"{kind}s", of=kind)
     ((found,),) = opened.execute(asked, [name[0], name[1], name[1]]).fetchall()
     return int(found)
+
+
+def _kind_of_ids(opened: Any, table: Table, unit: str) -> str | None:
+    """Return the type of the ids of a table, or of Parquet files, ``None`` where equal ids may not
+    be the same."""
+    for kind in ("table", "view"):
+        sqls = opened.execute(_TEXT.format(kind=kind), [table.name]).fetchall()
+        if any("collate" in sql.lower() for (sql,) in sqls):
+            return None
+    found = opened.sql(_all_of(table))
+    types = {name.lower(): str(kind) for name, kind in zip(found.columns, found.types, strict=True)}
+    kind_of_ids = types.get(unit.lower())
+    return kind_of_ids if kind_of_ids in _KINDS_OF_IDS else None
 
 
 def _has_columns_of_folders(opened: Any, table: Table) -> bool:

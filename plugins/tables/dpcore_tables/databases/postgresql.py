@@ -28,7 +28,7 @@ from dpcore_tables.cells.objects import as_objects
 from dpcore_tables.databases.address import Address
 from dpcore_tables.databases.queries import Table, read_query
 from dpcore_tables.databases.rows import PIECE, QueryRows, Result
-from dpcore_tables.databases.unit_joins import folded, require_alike_ids
+from dpcore_tables.databases.unit_joins import folded, require_alike_in_postgresql, unit_of
 from dpcore_tables.raw.reader import ReadFacts
 
 if TYPE_CHECKING:
@@ -110,9 +110,8 @@ def open_postgresql(source: str, facts: ReadFacts) -> QueryRows:
     Raises InvalidInputError for a wrong address, a query that is none or visibly not row by row,
     and a schema with a width.
     """
-    schema = facts.schema
-    unit = schema.unit if schema.unit_missing == "refuse" else None
-    return QueryRows(PostgresqlDatabase(Address.of(source, facts.promised), unit), facts)
+    address = Address.of(source, facts.promised)
+    return QueryRows(PostgresqlDatabase(address, unit_of(facts.schema)), facts)
 
 
 class PostgresqlDatabase:
@@ -146,6 +145,7 @@ class PostgresqlDatabase:
             described = cursor.description or ()
             kinds = [_TYPES.get(column.type_code, pa.string()) for column in described]
             names = [column.name for column in described]
+            self._query.require_named(names)
             yield Result(names, kinds, _pieces(cursor, kinds))
 
     @contextmanager
@@ -191,9 +191,9 @@ class PostgresqlDatabase:
             self._query.require_table(table, is_there=bool(found), is_table=is_table)
             known |= {column for _, column in found}
         self._query.require_columns(known, folded)
-        if unit := self._query.joined_by:
+        if ids := self._query.joined_by:
             names, refuse = map(_named, self._query.tables), self._query.refuse_unclaimed
-            require_alike_ids(connection, unit, [*names], refuse)
+            require_alike_in_postgresql(connection, ids, [*names], refuse)
 
     def _unreached(self, error: psycopg.OperationalError) -> DataError:
         why = str(error).strip().partition("\n")[0]

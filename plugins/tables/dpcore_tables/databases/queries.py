@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from dpcore.errors import InvalidInputError, replacing
 from dpcore_tables.databases.address import Address
 from dpcore_tables.databases.csv_calls import guessed_file, is_by_lines, named_columns
 from dpcore_tables.databases.never_asked import require_plain, require_spaces, word_of
-from dpcore_tables.databases.unit_joins import is_joined_by
+from dpcore_tables.databases.unit_joins import JoinedIds, folded, ids_of_join, lowered
 
 __all__ = ["Query", "Table", "read_query", "relations_in"]
 
@@ -86,8 +86,8 @@ class Query:
     tables : that it names, each of them where rows may come from.
     columns : names that it has for columns, and whether each is quoted; none where they are
         claimed.
-    joined_by : the column of ids that its tables are joined by, whose types the database is to
-        look at; empty where there is no join, or it is claimed.
+    joined_by : the ids that its tables are joined by, whose types the database is to look at;
+        ``None`` where there is no join, or it is claimed.
     """
 
     text: str
@@ -95,7 +95,7 @@ class Query:
     is_claimed: bool
     tables: tuple[Table, ...]
     columns: tuple[tuple[str, bool], ...]
-    joined_by: str = ""
+    joined_by: JoinedIds | None = None
 
     def require_table(self, table: Table, *, is_there: bool, is_table: bool) -> None:
         """Raise InvalidInputError for what is no table, such as a view."""
@@ -110,6 +110,11 @@ class Query:
     def refuse_unclaimed(self, why: str) -> None:
         """Raise InvalidInputError for what rests on a claim; ``why`` : a clause."""
         raise InvalidInputError(f"{self.source}: {why}. {_ADVICE}.")
+
+    def require_named(self, names: Sequence[str]) -> None:
+        """Raise InvalidInputError for names of the result that hide the ids of a join."""
+        if self.joined_by is not None:
+            self.joined_by.require_named(names, self.refuse_unclaimed)
 
     def bare_names(self) -> list[str]:
         """Return the names of tables and columns that have no quotes."""
@@ -129,7 +134,7 @@ def read_query(address: Address, dialect: str, unit: str | None = None) -> Query
     """Return the query of an address.
 
     ``dialect`` : sqlglot's name of the database's. ``unit`` : the column of ids that tables may be
-    joined by, of a database that looks at its types.
+    joined by, whose types the database is to look at.
     Raises InvalidInputError, which does not repeat the query, where it is no single SELECT, changes
     something, or is visibly not row by row and not claimed to be.
     """
@@ -152,9 +157,9 @@ def read_query(address: Address, dialect: str, unit: str | None = None) -> Query
     found = [node for node in _walked(tree) if type(node).__name__ in ("Table", "Column")]
     tables = tuple(_table(node) for node in found if type(node).__name__ == "Table")
     columns: Any = ()
-    joined_by = ""
+    joined_by = None
     if not address.is_claimed:
-        joined_by = unit if unit is not None and is_joined_by(tree, unit) else ""
+        joined_by = ids_of_join(tree, unit, folded if dialect == "postgres" else lowered)
         # Where a comment within a comment ends is another place in each database.
         is_unclear = "/*" in address.query and _has_comment(address.query, dialect)
         doubt = "a comment" if is_unclear else next(_doubts(tree, joined_by), None)
@@ -251,7 +256,7 @@ def _walked(tree: Any) -> Iterator[Any]:
     yield from tree.walk(prune=is_by_lines)
 
 
-def _doubts(tree: Any, joined_by: str) -> Iterator[str]:
+def _doubts(tree: Any, joined_by: JoinedIds | None) -> Iterator[str]:
     """Yield what in a query is on no list, in words."""
     names = [type(node).__name__ for node in _walked(tree)]
     if names[0] != "Select" or names.count("Select") > 1:

@@ -23,6 +23,7 @@ from dpcore_tables.cells.objects import as_objects
 from dpcore_tables.databases.address import Address
 from dpcore_tables.databases.queries import Query, Table, read_query
 from dpcore_tables.databases.rows import PIECE, QueryRows, Result
+from dpcore_tables.databases.unit_joins import unit_of
 from dpcore_tables.raw.reader import ReadFacts
 
 if TYPE_CHECKING:
@@ -42,6 +43,17 @@ _DECLARED: tuple[tuple[tuple[str, ...], pa.DataType], ...] = (
     (("REAL", "FLOA", "DOUB", "NUMERIC", "DECIMAL"), pa.float64()),
 )
 """Parts of the names of declared types, as in SQLite's rules of affinity, and what they mean."""
+_KINDS_OF_IDS = {"INT": "INTEGER", "INTEGER": "INTEGER", "TEXT": "TEXT"}
+_ALIKE = "INTEGER and TEXT in STRICT tables without a collation"
+_IDS = """
+SELECT upper(info.type), info.hidden, made.sql
+FROM sqlite_master AS made JOIN pragma_table_list AS listed
+    ON listed.schema = 'main' AND listed.name = made.name AND listed.type = 'table'
+    JOIN pragma_table_xinfo(made.name) AS info
+WHERE made.type = 'table' AND lower(made.name) = lower(?) AND listed.strict
+    AND lower(info.name) = lower(?)
+"""
+"""Finds the declared type of a STRICT table's column, and whether it is computed."""
 _VIRTUAL = re.compile(r"\s*create\s+virtual", re.IGNORECASE)
 _FAULTS = {
     "SQLITE_BUSY": "another program is writing it; try again",
@@ -61,13 +73,14 @@ def open_sqlite(source: str, facts: ReadFacts) -> QueryRows:
     Raises InvalidInputError for a wrong address, a query that is none or visibly not row by row,
     and a schema with a width.
     """
-    return QueryRows(SqliteDatabase(Address.of(source, facts.promised)), facts)
+    address = Address.of(source, facts.promised)
+    return QueryRows(SqliteDatabase(address, unit_of(facts.schema)), facts)
 
 
 class SqliteDatabase:
-    """A query of one file."""
+    """A query of one file. ``unit`` : the column of ids that its tables may be joined by."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, unit: str | None = None) -> None:
         self.source = address.source
         if not address.place.startswith("/") or len(address.place) < 2 or address.others:
             raise InvalidInputError(
@@ -75,7 +88,7 @@ class SqliteDatabase:
                 "slashes before an absolute path."
             )
         self._path = unquote(address.place[1:])
-        self._query = read_query(address, "sqlite")
+        self._query = read_query(address, "sqlite", unit)
 
     @contextmanager
     def opened(self) -> Iterator[Result]:
@@ -90,6 +103,7 @@ class SqliteDatabase:
                 opened.execute(f"EXPLAIN {self._query.text}").close()
             cursor = opened.execute(self._query.text)
             names = [column[0] for column in cursor.description]
+            self._query.require_named(names)
             declared = _declared_types(opened, self._query.tables)
             types = [declared.get(name.lower()) for name in names]
             yield Result(names, types, _pieces(cursor, len(names)))
@@ -114,6 +128,9 @@ class SqliteDatabase:
         for table in self._query.tables:
             known |= _columns_of(opened, table, self._query)
         self._query.require_columns(known, lambda name, _: name.lower())
+        if ids := self._query.joined_by:
+            kinds = [_kind_of_ids(opened, table, ids.unit) for table in self._query.tables]
+            ids.require_alike(kinds, _ALIKE, self._query.refuse_unclaimed)
 
     def _fault_of_query(self, error: sqlite3.OperationalError) -> Exception:
         if error.sqlite_errorname != "SQLITE_ERROR":
@@ -138,6 +155,15 @@ def _columns_of(opened: sqlite3.Connection, table: Table, query: Query) -> set[s
     query.require_table(table, is_there=is_there, is_table=bool(plain))
     listed = opened.execute("SELECT name FROM pragma_table_xinfo(?)", (table.name,))
     return {column.lower() for (column,) in listed}
+
+
+def _kind_of_ids(opened: sqlite3.Connection, table: Table, unit: str) -> str | None:
+    """Return the type of the ids of a table, ``None`` where SQLite does not hold each cell to it,
+    or may compare texts otherwise than by their bytes."""
+    for kind, hidden, sql in opened.execute(_IDS, (table.name, unit)):
+        if not hidden and "collate" not in sql.lower():
+            return _KINDS_OF_IDS.get(kind)
+    return None
 
 
 def _declared_types(

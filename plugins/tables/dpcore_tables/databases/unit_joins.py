@@ -8,20 +8,40 @@ from the rows with that id in T1, ..., Tm alone:
    pairs that connect all tables, and expressions, WHERE and further conditions are functions of
    these rows (the list in ``queries``). So it is there, or not, and has its values, by them alone.
 2. All r_i.id are the same value. This needs an ``=`` that holds for equal values alone: columns of
-   exactly one type, a whole number, a uuid, or text of a deterministic collation, whose equality
-   is that of their bytes. A ``numeric``, ``float``, ``char(n)`` or ``citext`` may be equal and
-   another text, so that one person's row meets another's; NULL is equal to nothing.
+   exactly one type, a whole number, a uuid, or text whose equality is that of its bytes. A
+   ``numeric``, ``float``, ``char(n)`` or ``citext`` may be equal and another text, so that one
+   person's row meets another's; NULL is equal to nothing. PostgreSQL and DuckDB hold every cell to
+   the type that is declared; SQLite does so in STRICT tables alone, and else compares 1 and 1.0,
+   or a number and text, as equal. A collation may make two texts equal: PostgreSQL's catalogue
+   says which are deterministic, in the others a table with one needs the claim.
 3. The result's column of ids is one of these columns, and ids that are alike to the database are
    one unit here: a unit is a union of ids. An id that counts as missing has to make its row
    malformed, since rows that are units by themselves (``unit_missing = "row"``) could share r_j.
+   A database calls expressions as it likes (SQLite by their text), so that the column with the
+   name of the ids has to be where the query shows them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-__all__ = ["folded", "is_joined_by", "require_alike_ids"]
+if TYPE_CHECKING:
+    from dpcore import Schema
+
+__all__ = [
+    "Folds",
+    "JoinedIds",
+    "folded",
+    "ids_of_join",
+    "require_alike_in_postgresql",
+    "lowered",
+    "unit_of",
+]
+
+Folds: TypeAlias = Callable[[str, bool], str]
+"""Returns a name, which is quoted or not, as a database compares it with others."""
 
 _PARTS = {"this", "kind", "on", "using"}
 _IDS = """
@@ -44,38 +64,80 @@ def folded(name: str, is_quoted: bool) -> str:
     return name if is_quoted else "".join(c.lower() if c.isascii() else c for c in name)
 
 
-def is_joined_by(tree: Any, unit: str) -> bool:
-    """Return whether a SELECT joins all its tables by a column, which the result has too; names as
-    PostgreSQL folds them. What else it may have, and the column's types, are looked at elsewhere.
+def lowered(name: str, is_quoted: bool) -> str:
+    """Return a name as DuckDB and SQLite compare it: A to Z are small, in quotes too."""
+    return folded(name, False)
+
+
+def unit_of(schema: Schema) -> str | None:
+    """Return the column of ids that tables may be joined by without a claim, if there is one."""
+    return schema.unit if schema.unit_missing == "refuse" else None
+
+
+@dataclass(frozen=True)
+class JoinedIds:
+    """The ids that the tables of a query are joined by.
+
+    Parameters
+    ----------
+    unit : the name of their column.
+    place : of this column in the result.
     """
+
+    unit: str
+    place: int
+
+    def require_alike(
+        self, kinds: Sequence[Any], allowed: str, refuse: Callable[[str], None]
+    ) -> None:
+        """Refuse, by a clause, columns that are not of one type whose equal ids are the same.
+
+        ``kinds`` : of each table; ``None`` for another type. ``allowed`` : types in words.
+        """
+        if None in kinds or len({*kinds}) != 1:
+            refuse(
+                f"tables are joined by {self.unit!r}, whose types are not one and the same of "
+                f"{allowed}: two ids may be equal there and not the same here"
+            )
+
+    def require_named(self, names: Sequence[str], refuse: Callable[[str], None]) -> None:
+        """Refuse, by a clause, a result that has another name where the query shows the ids."""
+        if names[self.place] != self.unit:
+            refuse(f"the result has another name than {self.unit!r} where the query shows the ids")
+
+
+def ids_of_join(tree: Any, unit: str | None, folds: Folds) -> JoinedIds | None:
+    """Return the ids by which a SELECT joins all its tables, and which its result has; ``None``
+    of another. What else the SELECT may have, and the column's types, are looked at elsewhere."""
     joins = tree.args.get("joins") or []
     origin = tree.args.get("from_") or tree.args.get("from")
-    if not joins or origin is None:
-        return False
-    tables = [origin.this, *(join.this for join in joins)]
-    names = [_folded(table.args.get("alias") or table) for table in tables]
-    if not all(map(_is_plain, tables)) or len({*names}) < len(names):
-        return False
+    if unit is None or not joins or origin is None:
+        return None
+    tables, named = [origin.this, *(join.this for join in joins)], _Names(unit, folds)
+    names = [named.of(table.args.get("alias") or table) for table in tables]
+    # SQLite takes one name for two tables, of which a column may be either's.
+    if not all(map(_is_plain, tables)) or len({name.lower() for name in names}) < len(names):
+        return None
     connected = (
-        _connects(join, unit, names[:place], names[place]) for place, join in enumerate(joins, 1)
+        named.connects(join, names[:place], names[place]) for place, join in enumerate(joins, 1)
     )
-    return all(connected) and _has_ids(tree, unit)
+    place = named.place_in(tree) if all(connected) else None
+    return None if place is None else JoinedIds(unit, place)
 
 
-def require_alike_ids(
-    connection: Any, unit: str, names: Sequence[str], refuse: Callable[[str], None]
+def require_alike_in_postgresql(
+    connection: Any, ids: JoinedIds, names: Sequence[str], refuse: Callable[[str], None]
 ) -> None:
-    """Refuse, by a clause, where PostgreSQL's catalogue does not say of the column of ids that
-    equal ids are the same. ``names`` : of the tables, every part quoted."""
-    asked = [(name, unit) for name in names]
-    found = [row for each in asked for row in connection.execute(_IDS, each).fetchall()]
-    kinds = {kind if is_alike else None for kind, is_alike in found}
-    if len(found) < len(asked) or len(kinds) > 1 or not kinds <= {*_ALIKE}:
-        refuse(
-            f"tables are joined by {unit!r}, whose types are not one and the same of "
-            "whole numbers, uuid, and text of a deterministic collation: two ids may be equal "
-            "there and not the same here"
-        )
+    """Refuse, by a clause, ids of which PostgreSQL's catalogue does not say that equal ones are the
+    same. ``names`` : of the tables, every part quoted."""
+    found = [connection.execute(_IDS, (name, ids.unit)).fetchall() for name in names]
+    kinds = [
+        kind if is_alike and kind in _ALIKE else None
+        for rows in found
+        for kind, is_alike in rows or [(None, False)]
+    ]
+    told = "whole numbers, uuid, and text of a deterministic collation"
+    ids.require_alike(kinds, told, refuse)
 
 
 def _is_plain(table: Any) -> bool:
@@ -83,17 +145,6 @@ def _is_plain(table: Any) -> bool:
     alias = table.args.get("alias")
     is_table = type(table).__name__ == "Table" and type(table.this).__name__ == "Identifier"
     return is_table and not (alias is not None and alias.args.get("columns"))
-
-
-def _connects(join: Any, unit: str, before: list[str], name: str) -> bool:
-    """Return whether a join is by the ids of its table and of an earlier one."""
-    given = {key for key, value in join.args.items() if value}
-    if not given <= _PARTS or join.args.get("kind") not in (None, "", "INNER"):
-        return False
-    using, on = join.args.get("using"), join.args.get("on")
-    if using:
-        return on is None and [_folded(each) for each in using] == [unit]
-    return on is not None and any(_is_of_ids(each, unit, before, name) for each in _conditions(on))
 
 
 def _conditions(on: Any) -> Iterator[Any]:
@@ -108,40 +159,57 @@ def _conditions(on: Any) -> Iterator[Any]:
         yield on
 
 
-def _is_of_ids(condition: Any, unit: str, before: list[str], name: str) -> bool:
-    """Return whether a condition is ``a.id = b.id`` of an earlier table and this one."""
-    if type(condition).__name__ != "EQ":
-        return False
-    tables = [_table_of_id(side, unit) for side in (condition.this, condition.expression)]
-    return name in tables and any(table in before for table in tables)
+class _Names:
+    """Names of a query as a database compares them, among them that of the ids."""
 
+    def __init__(self, unit: str, folds: Folds) -> None:
+        self._folds = folds
+        self._unit = folds(unit, True)
 
-def _table_of_id(side: Any, unit: str) -> str | None:
-    """Return the name that a column of ids has before it, ``None`` for anything else."""
-    is_column = type(side).__name__ == "Column" and {k for k, v in side.args.items() if v} == {
-        "this",
-        "table",
-    }
-    return _folded(side.args["table"]) if is_column and _folded(side.this) == unit else None
+    def of(self, named: Any) -> str:
+        """Return the name of an identifier, or of what has one."""
+        while type(named).__name__ != "Identifier":
+            named = named.this
+        return self._folds(str(named.name), bool(named.args.get("quoted")))
 
-
-def _has_ids(tree: Any, unit: str) -> bool:
-    """Return whether one column of the result, and no other, has the name of the ids and is one."""
-    ids = 0
-    for shown in tree.expressions:
-        column = shown.this if type(shown).__name__ == "Alias" else shown
-        if any(type(node).__name__ == "Star" for node in shown.walk()):
+    def connects(self, join: Any, before: list[str], name: str) -> bool:
+        """Return whether a join is by the ids of its table and of an earlier one."""
+        given = {key for key, value in join.args.items() if value}
+        if not given <= _PARTS or join.args.get("kind") not in (None, "", "INNER"):
             return False
-        named = shown.args["alias"] if column is not shown else column.this
-        if type(named).__name__ == "Identifier" and _folded(named) == unit:
-            if type(column).__name__ != "Column" or _folded(column.this) != unit:
-                return False
-            ids += 1
-    return ids == 1
+        using, on = join.args.get("using"), join.args.get("on")
+        if using:
+            return on is None and [self.of(each) for each in using] == [self._unit]
+        return on is not None and any(self._is_of_ids(c, before, name) for c in _conditions(on))
 
+    def place_in(self, tree: Any) -> int | None:
+        """Return the place of the one column of the result that has the name of the ids, and is
+        one; ``None`` where there is another, or none."""
+        places = []
+        for place, shown in enumerate(tree.expressions):
+            column = shown.this if type(shown).__name__ == "Alias" else shown
+            if any(type(node).__name__ == "Star" for node in shown.walk()):
+                return None
+            named = shown.args["alias"] if column is not shown else column.this
+            if type(named).__name__ == "Identifier" and self.of(named) == self._unit:
+                if type(column).__name__ != "Column" or self.of(column.this) != self._unit:
+                    return None
+                places.append(place)
+        return places[0] if len(places) == 1 else None
 
-def _folded(named: Any) -> str:
-    """Return the name of an identifier, or of what has one, as PostgreSQL folds it."""
-    while type(named).__name__ != "Identifier":
-        named = named.this
-    return folded(str(named.name), bool(named.args.get("quoted")))
+    def _is_of_ids(self, condition: Any, before: list[str], name: str) -> bool:
+        """Return whether a condition is ``a.id = b.id`` of an earlier table and this one."""
+        if type(condition).__name__ != "EQ":
+            return False
+        tables = [self._table_of_id(side) for side in (condition.this, condition.expression)]
+        return name in tables and any(table in before for table in tables)
+
+    def _table_of_id(self, side: Any) -> str | None:
+        """Return the name that a column of ids has before it, ``None`` for anything else."""
+        is_column = type(side).__name__ == "Column" and {k for k, v in side.args.items() if v} == {
+            "this",
+            "table",
+        }
+        return (
+            self.of(side.args["table"]) if is_column and self.of(side.this) == self._unit else None
+        )

@@ -7,7 +7,7 @@ import dpcore
 from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import Dataset
-from dpcore_tables.databases import postgresql, unit_joins
+from dpcore_tables.databases import postgresql, queries
 from dpcore_tables.databases.address import with_query
 
 COLUMNS = Schema.from_toml("""[columns]
@@ -155,7 +155,7 @@ def test_a_column_of_another_name_to_the_server_is_none_of_the_ids(server, monke
     assert len(read(address, f"{query} v.né = p.né", schema=schema).y) == 2
     with pytest.raises(InvalidInputError, match="has a JOIN"):
         read(address, f"{query} v.nÉ = p.nÉ", schema=schema)
-    for module in (unit_joins, postgresql):
+    for module in (queries, postgresql):
         monkeypatch.setattr(
             module, "folded", lambda name, is_quoted: name if is_quoted else name.lower()
         )
