@@ -1,7 +1,8 @@
 """Text files in queries of DuckDB: where it would guess, and where each line is read by itself.
 
 By default DuckDB takes from the rows how a file is written and what types its columns have, so that
-one cell changes others: refused. With ``auto_detect = false`` nothing is guessed. A quote still
+one cell changes others: refused. So it does with ``all_varchar = true``, where a line without a
+comma makes one column of all lines'. With ``auto_detect = false`` nothing is guessed. A quote still
 reaches over the ends of lines, and left open it takes the lines of other people into its cell. So a
 call is read line by line where it says that there are no quotes, and all else that matters::
 

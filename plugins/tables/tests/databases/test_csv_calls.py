@@ -90,6 +90,22 @@ def test_a_guess_is_refused_even_with_the_claim(path):
             read(called(path, **guess), claimed=True)
 
 
+@pytest.mark.parametrize(("odd", "first"), [("1", ("1,2",)), ("x|y", None), ("1,2,3", None)])
+def test_a_line_changes_all_others_where_only_types_are_not_guessed(tmp_path, odd, first):
+    # Why a file's name is no table even if all of its cells were text: the rows say where one ends.
+    lines, path = ["a,b", *["1,2"] * 9], tmp_path / "rows.csv"
+    with duckdb.connect() as opened:
+        read = f"SELECT * FROM read_csv('{path}', all_varchar = true)"
+        path.write_text("\n".join([*lines, ""]))
+        assert opened.execute(read).fetchall() == [("1", "2")] * 9
+        path.write_text("\n".join([*lines, odd, ""]))
+        found = opened.execute(read).fetchall()
+    assert ("1", "2") not in found and (first is None or found[0] == first)
+    with pytest.raises(InvalidInputError, match="takes the types of columns, or where a row ends"):
+        read_query = f"read_csv('{path}', all_varchar = true)"
+        Dataset.from_file(with_query("duckdb://", f"select a, b from {read_query}", True), SCHEMA)
+
+
 def test_columns_that_are_not_of_the_line_are_refused(path):
     for hidden in ("filename", "rowid", "file_row_number"):
         with pytest.raises(InvalidInputError, match=f"no column {hidden!r}"):
