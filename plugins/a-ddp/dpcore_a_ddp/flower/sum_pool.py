@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["FlowerSumPool", "NodePost"]
 
 
+_NO_MESSAGE = "it is no message of a user in this round"
+
+
 class NodePost(Protocol):
     """Carries messages to nodes, and brings each one's answer."""
 
@@ -53,8 +56,8 @@ class FlowerSumPool(FlowerPool):
     user a round, in the place of one.
 
     Users and server each make out the round by themselves, from the file of users, the rules and
-    the question. What is malformed, late, doubled, replayed or forged is dropped and named, and the
-    round goes on; a sum is right or not opened.
+    the question. What is malformed, late, doubled, replayed or forged is dropped and named, and so
+    are users of whom nothing comes in time; the round goes on, and a sum is right or not opened.
 
     Parameters
     ----------
@@ -119,6 +122,7 @@ class _Round:
         self._places = {name: place for place, name in enumerate(context.members.names)}
         self._at: dict[int, int] = {}
         self._declined: dict[int, str] = {}
+        self._awaited: set[int] = set()
         self._dropped: list[Rejection] = []
 
     def all_said(self) -> bool:
@@ -129,39 +133,46 @@ class _Round:
         """Take what came of a node that was asked to begin."""
         place = self._places.get(getattr(said, "user", ""))
         if place is None or getattr(said, "round", -1) != self._context.round:
-            self._drop(said, "it is no message of a user in this round")
+            self._drop(getattr(said, "user", ""), _NO_MESSAGE)
         elif isinstance(said, Declined):
             self._declined.setdefault(place, said.reason)
         elif not isinstance(said, SumStep):
-            self._drop(said, "it is a whole reply")
+            self._drop(said.user, "it is a whole reply")
         elif node in self._at or place in self._at.values():
-            self._drop(said, "it is the user's second message of the round")
+            self._drop(said.user, "it is the user's second message of the round")
         else:
             try:
                 signer, _ = verified(said.data, self._context, ADVERTISED)
                 if signer != place:
                     raise BadMessage("another user signed it")
             except BadMessage as fault:
-                self._drop(said, str(fault))
+                self._drop(said.user, str(fault))
             else:
                 self._at[node] = place
                 self._server.receive(said.data)
 
     def next(self, node: int, said: Any) -> None:
-        """Take what came of a node that was sent a step."""
-        asked = self._context.members.names[self._at[node]], self._context.round
+        """Take what came of a node that was sent a step; its user is known by a signature, whatever
+        it says now."""
+        name = self._name(node)
+        self._awaited.discard(node)
+        asked = name, self._context.round
         its_own = (getattr(said, "user", ""), getattr(said, "round", -1)) == asked
         if its_own and isinstance(said, SumStep) and said.data:
-            self._server.receive(said.data)
+            self._server.receive(said.data, self._at[node])
         elif its_own and isinstance(said, Declined):
-            self._drop(said, "it left the round")
+            self._drop(name, "it left the round")
         else:
-            self._drop(said, "it is no message of a user in this round")
+            self._drop(name, _NO_MESSAGE)
 
     def messages(self) -> dict[int, bytes]:
         """End a step; return the next message to each node, none after the last step."""
+        for node in sorted(self._awaited):
+            self._drop(self._name(node), "nothing of it came in time")
         nodes = {place: node for node, place in self._at.items()}
-        return {nodes[place]: data for place, data in self._server.close().items()}
+        sent = {nodes[place]: data for place, data in self._server.close().items()}
+        self._awaited = set(sent)
+        return sent
 
     def answers(self) -> tuple[Answers, dict[str, str]]:
         """Return the round, and why users declined, by their names."""
@@ -173,5 +184,8 @@ class _Round:
         answers = replace(answers, rejected=(*self._dropped, *answers.rejected))
         return answers, {self._context.members.names[place]: why for place, why in gone.items()}
 
-    def _drop(self, said: Any, reason: str) -> None:
-        self._dropped.append(Rejection(getattr(said, "user", ""), self._context.round, reason))
+    def _name(self, node: int) -> str:
+        return self._context.members.names[self._at[node]]
+
+    def _drop(self, name: str, reason: str) -> None:
+        self._dropped.append(Rejection(name, self._context.round, reason))

@@ -33,7 +33,7 @@ def run_round(
         for place, data in sent.items():
             arrived = carry(step, place, data)
             if arrived is not None:
-                server.receive(arrived)
+                server.receive(arrived, place)
         sent = {}
         for place, data in server.close().items():
             arrived = carry(step + 1, place, data)

@@ -74,9 +74,14 @@ class SumServer:
         self._signatures: dict[int, bytes] = {}
         self._opening = Opening(context)
 
-    def receive(self, data: bytes) -> None:
-        """Take a message, or drop it and say why."""
-        sender = ""
+    def receive(self, data: bytes, brought_by: int | None = None) -> None:
+        """Take a message, or drop it and say why.
+
+        ``brought_by`` : the place of the user whose connection it came over, where that is known:
+        it is named then, and else whom the message names.
+        """
+        names = self._context.members.names
+        sender = "" if brought_by is None else names[brought_by]
         takes: dict[int, Callable[[bytes], int]] = {
             ADVERTISED: self._take_keys,
             SHARED: self._take_shares,
@@ -88,7 +93,7 @@ class SumServer:
             kind, place, _ = read_head(data, self._context)
             if place == SERVER:
                 raise BadMessage("it is the server's own")
-            sender = self._context.members.names[place]
+            sender = sender or names[place]
             if kind != self._awaits:
                 when = "late" if kind < self._awaits else "too early"
                 raise BadMessage(f"it is of the kind {KINDS[kind]}, {when}")

@@ -163,6 +163,7 @@ def test_secure_sums_of_eight_nodes_go_on_without_three_that_are_killed(table, m
     assert sorted(killed) == [5, 6, 7]
     (told,) = lines(table / "run" / "rounds.jsonl")
     assert told["joined"] == names[:5]
+    assert {user for user, _ in told["dropped"]} == {*names[5:]}
     debits = [
         [line["debit"] for line in lines(folder / "ledger.jsonl") if "debit" in line]
         for folder in own

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -136,6 +137,8 @@ def test_too_few_users_open_no_sum(five, sum_rules):
     answers = pool.round(0, np.zeros(sum_rules.n_features))
     assert not answers.joined.size and not answers.total.any()
     assert any("no sum was opened" in message.reason for message in answers.rejected)
+    silent = [m.user for m in answers.rejected if m.reason == "nothing of it came in time"]
+    assert silent == ["user 0", "user 1"]
 
 
 FALSE = {
@@ -150,8 +153,47 @@ FALSE = {
 }
 
 
-@pytest.mark.parametrize(("kind", "step"), [*zip(FALSE, (0, 2, 4, 0, 2, 4), strict=True)])
-def test_what_is_false_is_dropped_and_named_and_the_round_goes_on(five, sum_rules, kind, step):
+class Storm(Nodes):
+    """In every round but the first, false messages of a user's node before and after its own."""
+
+    false, kept = 0, ()
+
+    def _answers(self, messages):
+        for place, sent in super()._answers(messages):
+            own = unpack_answer(sent)
+            false = []
+            if place == 3:
+                self.kept = *self.kept, own.data
+            if place == 3 and own.round:
+                old = self.kept[self.step], *self.kept[-2:-1][: self.step]
+                replayed = [pack_answer(SumStep("user 3", own.round, data)) for data in old]
+                false = [change(sent) for change in FALSE.values()] + replayed
+                self.false += len(false) + 1
+            for data in (*false, sent, *([sent] if false else [])):
+                yield place, data
+
+
+def test_each_false_message_at_each_step_is_dropped_and_named_and_the_round_goes_on(
+    five, sum_rules
+):
+    """Malformed, forged, replayed from the round before, late by a step, and doubled."""
+    post = Storm(five)
+    pool = pool_of(five, post)
+    pool.begin(sum_rules, 3)
+    pool.round(0, np.zeros(sum_rules.n_features))
+    answers = pool.round(1, np.zeros(sum_rules.n_features))
+    assert answers.joined.tolist() == [0, 1, 2, 3, 4] and answers.total.any()
+    assert len(answers.rejected) == post.false == 5 * (6 + 1 + 1) + 4
+    # Before its first signature a node is who it says.
+    named = Counter(message.user for message in answers.rejected)
+    assert named == {"user 3": post.false - 2, "user 0": 1, "": 1}
+    reasons = Counter(message.reason.rpartition(", ")[2] for message in answers.rejected)
+    assert reasons["late"] == 4 and reasons["or of other users"] == 0
+    assert sum("another round" in message.reason for message in answers.rejected) == 5
+
+
+@pytest.mark.parametrize(("kind", "step"), [("rubbish", 0), ("cut short", 2), ("empty", 4)])
+def test_who_sends_what_is_false_alone_is_lost_at_that_step(five, sum_rules, kind, step):
     def forged(at, place, sent):
         return FALSE[kind](sent) if (at, place) == (step, 3) else sent
 

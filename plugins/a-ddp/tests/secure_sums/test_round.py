@@ -122,7 +122,29 @@ def test_a_user_s_bad_message_is_dropped_and_named_and_the_round_goes_on(step, f
     assert opened.total.tolist() == group.total(opened.places).tolist()
     assert (2 in opened.places) == (step > 4)
     (dropped, *_) = server.dropped
-    assert re.search(reason, dropped.reason), dropped
+    assert re.search(reason, dropped.reason) and dropped.sender == "u2", dropped
+
+
+@pytest.mark.parametrize("step", range(9))
+def test_messages_of_the_round_before_are_dropped_and_named_at_each_step(step, monkeypatch):
+    light_primitives(monkeypatch)
+    group, old = Group(), {}
+    group.run(lambda at, place, data: old.setdefault((at, place), data))
+    context = group.context(1)
+    users, server = group.users(context), SumServer(context)
+
+    def carry(at, place, data):
+        if (at, place) == (step, 2) and step % 2:
+            assert users[2].receive(old[at, place]) is None
+        elif (at, place) == (step, 2):
+            server.receive(old[at, place], place)
+        return data
+
+    opened = run_round(users, server, carry)
+    assert opened.total.tolist() == group.total(range(8)).tolist()
+    (dropped,) = users[2].dropped if step % 2 else server.dropped
+    assert dropped.sender == ("the server" if step % 2 else "u2")
+    assert "another round" in dropped.reason
 
 
 @pytest.mark.parametrize("step", [1, 3, 5, 7])
