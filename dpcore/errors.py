@@ -255,11 +255,11 @@ def full_text(error: BaseException, packages: Collection[str]) -> str:
     """Return type, place and text of an error, and those of what it came from, one after the other:
     for runs over rows that are no secret. ``packages`` : whose frames are looked for."""
     told = [_whole(error, packages)]
-    while (cause := _cause(error)) is not None and len(told) < _MOST_CAUSES:
-        told.append(_whole(cause, packages))
-        error = cause
-    origin = f" (from {'; from '.join(told[1:])})" if len(told) > 1 else ""
-    return f"{told[0]}{origin}"
+    while len(told) < _MOST_CAUSES and (
+        cause := error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    ):
+        told.append(_whole(error := cause, packages))
+    return told[0] + (f" (from {'; '.join(told[1:])})" if len(told) > 1 else "")
 
 
 def type_and_place(error: BaseException, packages: Collection[str]) -> str:
@@ -269,10 +269,6 @@ def type_and_place(error: BaseException, packages: Collection[str]) -> str:
 
 def _whole(error: BaseException, packages: Collection[str]) -> str:
     return ": ".join(filter(None, (type_and_place(error, packages), str(error))))
-
-
-def _cause(error: BaseException) -> BaseException | None:
-    return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
 def _place(error: BaseException, packages: Collection[str]) -> str:

@@ -100,15 +100,14 @@ class FixedSchedule:
         >>> FixedSchedule.planned_accountant(GdpAccountant, 1.0, 1e-6, None, twice).epsilon
         1.0
         """
-        fitted: Accountant
         facts = accountant_facts(accountant_class)
-        if facts.planned is not None:
-            fitted = facts.planned(epsilon, delta, schedule)
-        elif facts.with_reserve is not None:
-            reserve = deltas_of(schedule(1.0))
-            fitted = facts.with_reserve(epsilon, delta, reserve, conversion)
-        else:
-            fitted = accountant_class.from_budget(epsilon, delta, conversion)
+        fitted: Accountant = (
+            facts.planned(epsilon, delta, schedule)
+            if facts.planned is not None
+            else facts.with_reserve(epsilon, delta, deltas_of(schedule(1.0)), conversion)
+            if facts.with_reserve is not None
+            else accountant_class.from_budget(epsilon, delta, conversion)
+        )
         return fitted
 
 

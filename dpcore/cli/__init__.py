@@ -70,8 +70,7 @@ class _Commands(OneLineErrors):
         failures = load_registry("command").failures
         if failures:
             with formatter.section("Failed plugins"):
-                told = [(f.name, visible(f"{f.owners}: {f.reason}")) for f in failures]
-                formatter.write_dl(told)
+                formatter.write_dl([(f.name, visible(f"{f.owners}: {f.reason}")) for f in failures])
 
 
 @functools.cache

@@ -106,8 +106,7 @@ class _Command(TyperCommand):
             usual = f"{parameter.param_type_name.capitalize()}s"  # Arguments or Options
             heading = getattr(parameter, "rich_help_panel", None) or usual
             # typer below 0.26 marks brackets for rich, which prints none of this.
-            words = shown[0], shown[1].replace("\\[", "[")
-            headings.setdefault(heading, []).append(words)
+            headings.setdefault(heading, []).append((shown[0], shown[1].replace("\\[", "[")))
         for heading in sorted(headings, key=lambda each: each != "Arguments"):
             with formatter.section(heading):
                 formatter.write_dl(headings[heading])

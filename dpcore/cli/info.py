@@ -71,8 +71,8 @@ def info_command(
     entries = registry.find(name)
     described = [describe(entry, registry.load(entry.kind, entry.name)) for entry in entries]
     if as_json:
-        told = described[0] if len(described) == 1 else described
-        print_json(told, allow_nan=True)  # A plugin's default may be infinite.
+        # A plugin's default may be infinite.
+        print_json(described[0] if len(described) == 1 else described, allow_nan=True)
         return
     for facts in described:
         print_lines(*_lines(facts))
@@ -93,8 +93,7 @@ def _print_names(registry: Registry, *, as_json: bool) -> None:
     print_lines("dpcore info NAME tells of one of these, dpcore info model.json of a model.")
     for kind, of_kind in names.items():
         listed = f"{kind}: {', '.join(of_kind) or 'none installed'}"
-        told = textwrap.wrap(listed, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-        print_lines(*told)
+        print_lines(*textwrap.wrap(listed, _WIDTH, subsequent_indent="  ", break_on_hyphens=False))
 
 
 def describe(entry: Registration, target: Any) -> dict[str, Any]:
@@ -206,10 +205,6 @@ def _of_parameters(parameters: list[dict[str, Any]]) -> Iterator[str]:
         yield from [f"    by default: {p['rule'] or 'chosen from public facts'}"] * (not default)
 
 
-def _beside(held: dict[str, Any]) -> str:
-    return f"{held['beside']}" + (f" ({', '.join(held['others'])})" if held["others"] else "")
-
-
 def _of_optimizer(facts: dict[str, Any]) -> Iterator[str]:
     flags = ", ".join(f"--{name.replace('_', '-')}" for name in facts["targets"])
     others = " or ".join(facts["adaptive_accountants"])
@@ -228,22 +223,26 @@ def _of_optimizer(facts: dict[str, Any]) -> Iterator[str]:
     yield from (line for line, is_so in lines.items() if is_so)
     yield from [] if facts["parameters"] else facts["doc"].splitlines()
     yield from _of_parameters(facts["parameters"])
-    slots = (f"  {s}: {', '.join(h['names'])}; {_beside(h)}" for s, h in facts["slots"].items())
+    slots = (
+        f"  {slot}: {', '.join(held['names'])}; {held['beside']}"
+        + (f" ({', '.join(held['others'])})" if held["others"] else "")
+        for slot, held in facts["slots"].items()
+    )
     yield from _under("slots (--use SLOT=NAME; the first is the default)", slots)
     sets = (
         line
         for one, values in facts["presets"].items()
-        for line in (f"  {one}", *_sourced(values, facts["preset_sources"].get(one, {})))
+        for of in (facts["preset_sources"].get(one, {}),)
+        for line in (
+            f"  {one}",
+            *(f"    {k}={v}" + (f": {of[k]}" if k in of else "") for k, v in values.items()),
+        )
     )
     yield from _under("presets (--preset NAME)", sets)
     if facts["as_published"]:
         yield "as its authors published it (marked not private): --as-published"
     departures = (f"  - {departure}" for departure in facts["departures"])
     yield from _under("departures from the paper", departures)
-
-
-def _sourced(values: dict[str, Any], sources: dict[str, str]) -> list[str]:
-    return [f"    {k}={v}" + (f": {sources[k]}" if k in sources else "") for k, v in values.items()]
 
 
 def _under(heading: str, lines: Iterable[str]) -> list[str]:

@@ -89,8 +89,7 @@ def _held(thing: Any) -> list[Any]:
     if isinstance(thing, FunctionType):
         return [thing.__closure__, thing.__defaults__, thing.__kwdefaults__]
     if isinstance(thing, type):  # Not the function that a template is of: it may be anybody's.
-        own = {**vars(thing), "key": None, "typing_key": None}
-        return [*own.values(), *thing.__bases__]
+        return [*{**vars(thing), "key": None, "typing_key": None}.values(), *thing.__bases__]
     return gc.get_referents(thing) if isinstance(thing, _HOLDERS) else [type(thing)]
 
 

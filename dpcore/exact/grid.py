@@ -64,8 +64,7 @@ BLOCK_SUM_BITS = FLOAT_BITS - BLOCK_ROWS.bit_length()
 FLOAT32_LIMIT = 2.0 ** (24 - FEATURE_BITS)
 """A feature below this has at most the 24 bits of a float32."""
 
-_FINER = 20
-FINE_BITS = PARAMETER_BITS + _FINER
+FINE_BITS = PARAMETER_BITS + 20
 """Points of a solver's last steps are on ``2**-FINE_BITS``: two parameters, 20 bits apart,
 each with exact margins."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpcore.accountants.registered import target_of
 from dpcore.errors import InvalidInputError
@@ -54,7 +53,13 @@ def fit_answered(
     solution = run_optimizer(plan.optimizer, entry, problem, asked, secret_rows=secret_rows)
     named = optimizer_facts(plan.optimizer).answered_by
     said = source.stated(plan.relation)
-    parts = (*_named(said.parts), named, part_of(source), *trusted)
+    asked_for = (
+        name
+        for part in said.parts
+        # Of an accountant that under which it is registered too.
+        for name in ((part,) if isinstance(part, str) else (part_of(part), *target_of(part)))
+    )
+    parts = (*asked_for, named, part_of(source), *trusted)
     return solution, PrivacyStatement(
         **said.figures,
         relation=plan.relation.value,
@@ -62,16 +67,6 @@ def fit_answered(
         why_not_private=(*plan.why_not_private(), *said.why_not_private, *why_not_private),
         typed_by=typed_by,
     )
-
-
-def _named(parts: Iterable[Any]) -> Iterator[str]:
-    """Yield the ``"module:Class"`` of each part, of an accountant that under which it is registered
-    too."""
-    for part in parts:
-        if isinstance(part, str):
-            yield part
-        else:
-            yield from (part_of(part), *target_of(part))
 
 
 def fit_source(plan: Plan, schema: Schema, source: AnswerSource, n_rows: int) -> Model:

@@ -53,8 +53,11 @@ def fault_of_details(details: Any) -> str:
 def _fault_of_value(value: Any) -> str:
     kind = type(value)
     if kind is str:
-        too_long = len(value) > LONGEST_TEXT
-        return f"a text is longer than {LONGEST_TEXT:,} characters." if too_long else ""
+        return (
+            f"a text is longer than {LONGEST_TEXT:,} characters."
+            if len(value) > LONGEST_TEXT
+            else ""
+        )
     if kind is int:
         return "" if abs(value) < _LARGEST else "a whole number has more than 64 bits."
     if value is None or kind in (bool, float):

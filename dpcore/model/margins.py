@@ -33,8 +33,7 @@ def margins_of(
     found = [*margins_in_pieces(model, pieces, of_rows)]
     margins = np.concatenate(found, axis=-1) if found else np.zeros((*model.w.shape[:-1], 0))
     if n_blank := int(blank_rows(margins).sum()):
-        n_rows = margins.shape[-1]
-        told = blanks_in_words(model, n_blank, n_rows, "bad_rows='refuse'", X)
+        told = blanks_in_words(model, n_blank, margins.shape[-1], "bad_rows='refuse'", X)
         warn_caller(told, remembered=False)
     return margins
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import visible
+from dpcore.errors import RegistryError, visible
 
 if TYPE_CHECKING:
     from dpcore.model.learnt import LearntFacts
@@ -54,7 +54,6 @@ def sections_in_words(model: LearntFacts) -> list[str]:
 
 def _of(step: str, model: LearntFacts) -> list[str]:
     """Return the lines of a step about a model, or why there are none."""
-    from dpcore.errors import RegistryError
     from dpcore.registry.catalogue import load_registry
 
     try:

@@ -5,8 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from dpcore.exact.plain import REGISTERED_BY_OTHERS
-from dpcore.exact.rounding import exact as _exact
-from dpcore.exact.rounding import exp_in_words
+from dpcore.exact.rounding import exact, exp_in_words
 from dpcore.privacy import first_party
 from dpcore.privacy.cautions import cautions_of
 from dpcore.privacy.units import GIVEN_OF_QUERIES, Units, protected
@@ -154,11 +153,11 @@ class PrivacyStatement:
         )
 
     def _claim(self) -> str:
-        pair = f"({_exact(self.epsilon)}, {_exact(self.delta)})-differentially private"
+        pair = f"({exact(self.epsilon)}, {exact(self.delta)})-differentially private"
         if self.figure is None:
             return pair
         name, value = self.figure
-        return f"{name}-{self.NOTIONS[name]} with {name} = {_exact(value)}, and so {pair},"
+        return f"{name}-{self.NOTIONS[name]} with {name} = {exact(value)}, and so {pair},"
 
     def _of_part(self) -> str:
         said = f" The table is a part, the rows of {self.part} alone: no other row was used."
@@ -169,8 +168,8 @@ class PrivacyStatement:
             return ""
         return (
             f" That is the worst case agreed to beforehand. Ex-post: the outcome that happened has "
-            f"a privacy loss of at most {_exact(self.ex_post_epsilon)}"
-            f"{f', with a delta of {_exact(self.delta)}' if self.delta else ''}; that figure is a "
+            f"a privacy loss of at most {exact(self.ex_post_epsilon)}"
+            f"{f', with a delta of {exact(self.delta)}' if self.delta else ''}; that figure is a "
             "function of the outcome, and is no guarantee of differential privacy."
         )
 
@@ -178,10 +177,10 @@ class PrivacyStatement:
         if self.users is None:
             return ""
         least, most = self.users["epsilon"]
-        budgets = f"epsilon {_exact(most)} and delta {_exact(self.users['delta'][1])} each"
+        budgets = f"epsilon {exact(most)} and delta {exact(self.users['delta'][1])} each"
         if self.users["epsilon"][0] != most or self.users["delta"][0] != self.users["delta"][1]:
-            deltas = " to ".join(map(_exact, self.users["delta"]))
-            budgets = f"epsilon from {_exact(least)} to {_exact(most)}, delta from {deltas}"
+            deltas = " to ".join(map(exact, self.users["delta"]))
+            budgets = f"epsilon from {exact(least)} to {exact(most)}, delta from {deltas}"
         return (
             f" Each of the {self.users['count']} users has a filter and a public budget of their "
             f"own ({budgets}), which holds for all that the user sent; the unit is one row of a "
@@ -210,7 +209,7 @@ class PrivacyStatement:
         if self.evaluation is None:
             return ""
         of_own = self.evaluation.get("epsilon")
-        alone = "" if of_own is None else f" (an epsilon of {_exact(of_own)} by themselves)"
+        alone = "" if of_own is None else f" (an epsilon of {exact(of_own)} by themselves)"
         return (
             " Figures of the model were released from rows held out, for "
             f"{self.evaluation['share']:.3g} of the same budget{alone}, within the guarantee."
@@ -238,11 +237,12 @@ class PrivacyStatement:
         )
 
     def _of_fits(self) -> str:
-        said = (
+        return (
             f" It is of {self.fits} fits, one for each class against the rest, each with an equal "
             "part of the budget, fixed beforehand; the guarantee is for all of them together."
+            if self.fits > 1
+            else ""
         )
-        return said if self.fits > 1 else ""
 
     def _of_rest(self) -> str:
         search = "" if self.search is None else f" {self.search['words']}"
@@ -252,7 +252,7 @@ class PrivacyStatement:
         """Return the definition: P(S) <= e^epsilon P'(S) + delta for every set S of outcomes."""
         of_rows = _CHANGES.get(self.relation, f"a change of one row ({self.relation})")
         change = of_rows if self.units is None else self.units.changed(self.relation)
-        extra = f", plus at most {_exact(self.delta)}" if self.delta else ""
+        extra = f", plus at most {exact(self.delta)}" if self.delta else ""
         public = (
             f" n0 = {self.n0}, used as the number of rows, counts as public." if self.n0 else ""
         )

@@ -101,9 +101,8 @@ class Units:
         if relation == "replace-one":
             k = "one" if self.rows_per_unit == 1 else f"{self.rows_per_unit:,}"
             return f"replacing all rows of any one {self.thing} by others (at most {k} of either)"
-        how = "adding or removing"
-        if relation != "add-or-remove-one":
-            how = f"a change ({relation}) of"
+        is_grown = relation == "add-or-remove-one"
+        how = "adding or removing" if is_grown else f"a change ({relation}) of"
         return f"{how} all rows of any one {self.thing}, {self.used},"
 
     @property

@@ -162,8 +162,10 @@ class Registry:
 
     def failed_hint(self) -> str:
         """Return which plugins failed to load, and why: any of them may offer an unknown name."""
-        told = ((failed.owners, failed.reason.removesuffix(".")) for failed in self._failed)
-        return "".join(f" {owners} failed to load: {reason}." for owners, reason in told)
+        return "".join(
+            f" {failed.owners} failed to load: {failed.reason.removesuffix('.')}."
+            for failed in self._failed
+        )
 
     @staticmethod
     def of(points: Iterable[metadata.EntryPoint]) -> "Registry":
@@ -265,8 +267,7 @@ def _entries_of(point: metadata.EntryPoint, manager: pluggy.PluginManager) -> li
     manager.check_pending()
     entries: list[Registration] = []
     for kind, hook in zip(KINDS, hooks, strict=True):
-        register = _register_of(entries, kind, point)
-        getattr(manager.hook, hook)(register=register)
+        getattr(manager.hook, hook)(register=_register_of(entries, kind, point))
     if not entries:
         raise InvalidInputError("It registers nothing: no hook implementation was found.")
     manager.unregister(plugin)

@@ -125,6 +125,7 @@ def _is_plain(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(map(_is_plain, value))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        parts = (getattr(value, f.name) for f in dataclasses.fields(value))
-        return not fault_of_unfrozen(type(value)) and all(map(_is_plain, parts))
+        return not fault_of_unfrozen(type(value)) and all(
+            _is_plain(getattr(value, field.name)) for field in dataclasses.fields(value)
+        )
     return value is None or type(value) in (str, int, float, bool)

@@ -69,8 +69,7 @@ class Writer:
                 self.tree, f"assigns to {min(clash)!r}, an array", "write to its places: out[k] = a"
             )
         if clash := {*given, *self._variables} & taken:
-            name_of = min(clash)
-            refuse(self.tree, f"assigns to {name_of!r}, a function's name", "take another name")
+            refuse(self.tree, f"assigns to {min(clash)!r}, a function's name", "take another name")
         body = self._block(self.tree.body)
         if self.form.written is None and not _always_returns(self.tree.body):
             refuse(self.tree, "does not return a number at its end")

@@ -77,8 +77,7 @@ def _is_read(node: ast.Name) -> bool:
 
 def _tree(function: Any) -> ast.FunctionDef:
     with replacing(OSError, TypeError, SyntaxError, ValueError, by=_without_source):
-        source = textwrap.dedent(inspect.getsource(function))
-        [tree] = ast.parse(source).body
+        [tree] = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     if not isinstance(tree, ast.FunctionDef):
         raise InvalidInputError("Expected a function of a row to be made by def.")
     return ast.increment_lineno(tree, function.__code__.co_firstlineno - 1)

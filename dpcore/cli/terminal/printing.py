@@ -21,5 +21,5 @@ def print_json(value: Any, *, allow_nan: bool = False) -> None:
 
     ``allow_nan`` : numbers that are not finite are written as Python has them, not refused.
     """
-    text = json.dumps(value, indent=2, allow_nan=allow_nan)
-    typer.echo(text.replace("\x7f", r"\u007f"))  # the one control character that is left as it is
+    # The one control character that is left as it is.
+    typer.echo(json.dumps(value, indent=2, allow_nan=allow_nan).replace("\x7f", r"\u007f"))

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcore.accountants.registered import target_of
-from dpcore.accountants.schedule import FixedSchedule, Schedule
+from dpcore.accountants.schedule import FixedSchedule
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import exact, float_up
 from dpcore.fitting.planning.optimizer_queries import (
@@ -44,8 +44,9 @@ def with_planned_accountant(plan: Plan, problem: Problem, runs: int = 1) -> Plan
     if needed is not None:
         is_above = runs == 1 and needed > asked.epsilon
         told = feasible_targets(plan.optimizer, problem, asked.epsilon) if is_above else ""
-        of_all = float_up(Fraction(needed) * runs)
-        return replace(plan, accountant=_of_what_is_needed(plan, of_all, told))
+        return replace(
+            plan, accountant=_of_what_is_needed(plan, float_up(Fraction(needed) * runs), told)
+        )
     if plan.is_part or plan.settings.native_budget() is not None:
         return plan  # A budget in its own figure, all of which is for any releases.
     if asked.name in stated.adaptive_accountants and asked.fully_adaptive:
@@ -60,14 +61,14 @@ def with_planned_accountant(plan: Plan, problem: Problem, runs: int = 1) -> Plan
             )
         return plan
     accountant = FixedSchedule.planned_accountant(
-        type(asked), asked.epsilon, asked.delta, asked.conversion, _repeated(schedule, runs)
+        type(asked),
+        asked.epsilon,
+        asked.delta,
+        asked.conversion,
+        lambda multiplier: {e: runs * n for e, n in schedule(multiplier).items()},
     )
     chosen = () if type(accountant) is type(asked) else target_of(accountant)
     return replace(plan, accountant=accountant, targets=(*plan.targets, *chosen))
-
-
-def _repeated(schedule: Schedule, runs: int) -> Schedule:
-    return lambda multiplier: {e: runs * n for e, n in schedule(multiplier).items()}
 
 
 def _of_what_is_needed(plan: Plan, needed: float, told: str) -> Accountant:

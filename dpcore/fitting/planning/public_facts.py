@@ -108,5 +108,6 @@ def _is_shared(plan: Plan, schema: Schema, fits: int) -> bool:
     bounds, counts of classes, an evaluation, intervals, steps of plugins. A filter for a fixed
     schedule alone has no part to leave to them."""
     steps = (step_facts(step) for step in plan.settings.also)
-    beside = any(step.phase is not Phase.SCHEMA for step in steps)
-    return beside or bool(schema.unbounded) or fits > 1
+    return (
+        any(step.phase is not Phase.SCHEMA for step in steps) or bool(schema.unbounded) or fits > 1
+    )

@@ -130,9 +130,8 @@ def _read(asked: Asked) -> Dataset:
 
 def _require_target_bounds(asked: Asked, plan: Plan) -> None:
     named = asked.schema is not None or isinstance(asked.X, (str, os.PathLike))
-    public = asked.public
-    is_left_out = public["classes"] is None or public["bounds"] is not None
-    is_left_out = public["target_bounds"] is None and is_left_out
+    classes, bounds, ends = (asked.public[word] for word in ("classes", "bounds", "target_bounds"))
+    is_left_out = ends is None and (classes is None or bounds is not None)
     if is_left_out and not (named or plan.loss.classification):
         raise InvalidInputError(
             f"The loss {asked.settings.loss} needs target_bounds=(lower, upper) of its target; "

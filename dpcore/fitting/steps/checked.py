@@ -139,8 +139,7 @@ def changed(state: RunState, step: CheckedStep, outcome: Outcome) -> RunState:
     the steps after one of somebody's own have what they had without it."""
     if step.is_ours and outcome.bounds is not None:
         rows = state.rows.bounded(outcome.bounds)
-        facts = replace(state.facts, schema=rows.dataset.schema)
-        return replace(state, rows=rows, facts=facts)
+        return replace(state, rows=rows, facts=replace(state.facts, schema=rows.dataset.schema))
     weights = outcome.class_weights if step.is_ours else None
     return state if weights is None else state.weighted(weights)
 

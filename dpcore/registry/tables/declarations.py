@@ -192,8 +192,9 @@ class OptimizerFacts:
         module, _, name = target.partition(":")
 
         def told(error: Exception) -> RegistryError:
-            kind = type(error).__name__
-            return RegistryError(f"The source of answers {target!r} cannot be loaded: {kind}.")
+            return RegistryError(
+                f"The source of answers {target!r} cannot be loaded: {type(error).__name__}."
+            )
 
         with replacing(Exception, by=told):
             source = getattr(importlib.import_module(module), name)

@@ -113,8 +113,10 @@ class Method:
         try:
             inspect.signature(value).bind(*own, *self.parameters)
         except TypeError:
-            asked = ", ".join((*own, *self.parameters))
-            return f"has a {name} that cannot be called as {name}({asked})."
+            return (
+                f"has a {name} that cannot be called as {name}"
+                f"({', '.join((*own, *self.parameters))})."
+            )
         except ValueError:  # of no signature that Python could tell
             return ""
         return ""

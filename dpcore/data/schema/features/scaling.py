@@ -16,8 +16,7 @@ def describe_scaling(schema: Schema) -> str:
         )
     scale, norm = schema.feature_scale, f"row_norm={schema.row_norm!r}"
     if scale != 1.0:
-        power = round(-math.log2(scale))
-        how = f"Features and row_norm={schema.norm!r} are divided by 2^{power}"
+        how = f"Features and row_norm={schema.norm!r} are divided by 2^{round(-math.log2(scale))}"
         norm = repr(schema.row_norm)
     elif schema.width is not None:
         how = "Features are used as they are, without bounds"
