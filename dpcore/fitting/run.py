@@ -7,26 +7,25 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.files import RowFacts, parts_of_rows
-from dpcore.data.loader import file_loader, loader_if_there
-from dpcore.data.registered_loader import foreign_loader
-from dpcore.errors import TargetNotMetError
+from dpcore.data.loader import loader_if_there
+from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.fitting.answered import fit_answered, fit_source, open_source
-from dpcore.fitting.planning.engines import opened_rows, require_one_fit
+from dpcore.fitting.planning.engines import require_one_fit, rows_asked
 from dpcore.fitting.planning.optimizer_queries import takes_curves
 from dpcore.fitting.planning.public_facts import check_dataset
 from dpcore.fitting.planning.utility_warning import UtilityWarning
 from dpcore.fitting.reporting import delta_of, not_met, state, summarise, why_released
 from dpcore.fitting.request.ledger_request import LedgerRequest
-from dpcore.fitting.rows.loading import Data, are_ours_and_generated
+from dpcore.fitting.rows.loading import are_ours_and_generated
 from dpcore.fitting.rows.run_rows import RunRows
-from dpcore.fitting.rows.unbounded import encoded_rows, rehearsed_rows
+from dpcore.fitting.rows.unbounded import encoded_rows
 from dpcore.fitting.run_sessions import opened
 from dpcore.fitting.run_state import RunDoor, RunState
 from dpcore.fitting.steps.checked import checked, steps_of
@@ -43,9 +42,11 @@ from dpcore.fitting.table_ledger import Charged, found_in, refuse_users, reserve
 from dpcore.fitting.training import Training, finish, make_model
 from dpcore.noise.source import NoiseSource
 from dpcore.privacy.first_party import part_of
+from dpcore.privacy.statement import foreign_parts
 from dpcore.privacy.units import protected
 from dpcore.registry.tables.declarations import optimizer_facts
 from dpcore.session.charges import Bound, Charges
+from dpcore.session.trust_boundary import foreign_callables
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Table
@@ -139,7 +140,26 @@ class Run:
         reasons = (*self.plan.why_not_private(), *self.why_not_private)
         n = rows.n_units if relation.size_is_public else None
         run = name, whole, relation
-        return reserved(self.table_ledger, run, rows.schema, n, reasons, rows.part).closing()
+        place = reserved(self.table_ledger, run, rows.schema, n, reasons, rows.part)
+        self.charges.listed.append((self.table_ledger, place.reference))
+        return place.closing()
+
+    def made(self, by: Callable[[Run], Model]) -> Model:
+        """Return the model that is made ``by`` what is handed this run, which then has that among
+        its parts where it is not from dpcore.
+
+        Raises InvalidInputError for a model whose statement does not name all of these, or that was
+        not charged to the run's ledger: what would be said of it is not known.
+        """
+        run = replace(self, parts=(*self.parts, *foreign_callables(by)))
+        with self.charges.told():
+            model = by(run)
+            privacy, asked = model.privacy, self.table_ledger
+            has_ledger = asked is not None and asked.of(self.dataset.schema) is not None
+            listed = not has_ledger or (asked, privacy.get("ledger")) in self.charges.listed
+            if not (listed and {*foreign_parts(run.parts)} <= {*privacy["parts_not_from_dpcore"]}):
+                raise InvalidInputError(_NOT_OF_THE_RUN)
+        return model
 
     def model(self, lines: bool = False) -> Model:
         """Return the model. ``lines`` : whether numbers stay as its rows have them.
@@ -187,23 +207,19 @@ class Run:
         require_held_out(plan, request.test_fraction)
         figures = figures_asked(request, plan.settings)
         table_ledger = table_ledger or LedgerRequest()
-        started, utility_warning = time.perf_counter(), UtilityWarning(_tell, _note)
-        with _rows_asked(plan, request) as (data, engine):
+        started, log = time.perf_counter(), logging.getLogger("dpcore").info
+        warns = UtilityWarning(partial(log, "dpcore: warning: %s"), partial(log, "dpcore: %s"))
+        with rows_asked(plan, request) as (data, engine):
             rows, test, held_out = data.train, data.test, None
             if holds_out(plan.settings):
                 held_out, test = test, None
             if test is not None:
                 table_ledger.note_outside(rows.schema, "exact figures of test rows")
-            told: dict[str, Any] = {
-                "charges": charges or Charges(),
-                "held_out": held_out,
-                "engine": engine,
-                "utility_warning": utility_warning,
-                "table_ledger": table_ledger,
-            }
-            given = rows, data.why_not_private, (*data.parts, *foreign_figures(figures)), on_release
-            run = Run(plan, *given, kept_fraction=data.kept_fraction, **told)
-            model = run.model() if by is None else by(run)
+            told: dict[str, Any] = {"engine": engine, "utility_warning": warns}
+            told |= {"table_ledger": table_ledger, "held_out": held_out}
+            parts = (*data.parts, *foreign_figures(figures))
+            given = rows, data.why_not_private, parts, on_release, data.kept_fraction, None
+            model = Run(plan, *given, charges or Charges(), **told).made(by or Run.model)
         diagnostics: dict[str, Any] = {}
         if test is not None:
             trained = None if engine is not None else encoded_rows(rows, model.schema)
@@ -215,33 +231,14 @@ class Run:
             if (made := exact_figures_if_there()) is not None:
                 accuracy = made.exact_accuracy(model, encoded_rows(rows, model.schema))
                 training = replace(training, generated=accuracy)
-        return replace(training, was_warned=utility_warning.failing, at_hand=engine is None)
+        return replace(training, was_warned=warns.failing, at_hand=engine is None)
 
 
-@contextmanager
-def _rows_asked(plan: Plan, request: DataRequest) -> Iterator[tuple[Any, Engine | None]]:
-    """Lend the data that were asked for, and their engine where that reads the rows itself; those
-    to report on are read by this process."""
-    if plan.engine_facts.reads_files:
-        source, schema, parts = file_loader().source_of(plan, request)
-        parts = (*parts, *foreign_loader())
-        with opened_rows(plan, source, schema) as engine:
-            rows: Any = engine.rows
-            test = file_loader().tested(request, rows.schema)
-            yield Data(rows, test, why_not_private=rows.schema.why_not_private, parts=parts), engine
-        return
-    data = request.load(plan.relation, plan.settings.threads, plan.settings.seed)
-    if data.test is not None and data.train.schema.unbounded:
-        rehearsed_rows(data.test, data.train.schema)
-    yield data, None
-
-
-def _tell(sentence: str) -> None:
-    logging.getLogger("dpcore").info("dpcore: warning: %s", sentence)
-
-
-def _note(sentence: str) -> None:
-    logging.getLogger("dpcore").info("dpcore: %s", sentence)
+_NOT_OF_THE_RUN = (
+    "The model was not charged to the ledger of the run, or its statement does not name all parts "
+    "of the run: it is not handed out. Make it by run.model(), or within run.charged(name, whole) "
+    "and with run.parts among the statement's."
+)
 
 
 def _model_of_rows(run: Run, steps: RunSteps, begun: RunState, charged: Charged) -> Model:
@@ -250,8 +247,7 @@ def _model_of_rows(run: Run, steps: RunSteps, begun: RunState, charged: Charged)
     trusted = (*_trusted(run), *steps.foreign_parts)
     known = steps.before(steps.set_aside(begun), door)
     plan, rows = known.facts.plan, known.rows.dataset
-    secret = not are_ours_and_generated(run.dataset, run.parts)
-    released, solve = opened(known, door, secret=secret)
+    released, solve = opened(known, door, are_ours_and_generated(run.dataset, run.parts))
     door.follow(released)
 
     def found() -> Any:
@@ -274,7 +270,8 @@ def _model_of_rows(run: Run, steps: RunSteps, begun: RunState, charged: Charged)
 
 def _trusted(run: Run) -> tuple[str, ...]:
     """Return the parts inside the trust boundary, beside those that a session sees."""
-    return (part_of(run.plan.loss), *run.plan.targets, *run.parts, *parts_of_rows(run.dataset))
+    named = (*run.parts, *foreign_callables(run.on_release), *parts_of_rows(run.dataset))
+    return (part_of(run.plan.loss), *run.plan.targets, *named)
 
 
 def _model_of_source(run: Run, ready: Ready) -> Model:

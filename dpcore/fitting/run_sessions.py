@@ -26,12 +26,13 @@ __all__ = ["opened"]
 
 
 def opened(
-    state: RunState, door: RunDoor, *, secret: bool
+    state: RunState, door: RunDoor, are_generated: bool
 ) -> tuple[Released, Callable[[], Solution]]:
     """Return what a run releases, to be followed, and the call that solves its problem.
 
     The noise of all its fits is drawn from one source, one after the other: no two share any. Each
-    has its part of what the run's filter has left.
+    has its part of what the run's filter has left. ``are_generated`` : whether the rows are no
+    secret, so that an error of the optimizer's may say what it says.
     """
     ready, rows = state.facts.ready, state.rows
     plan, problem = ready.of_each, ready.problem
@@ -45,7 +46,7 @@ def opened(
     def solve(session: TableSession) -> Solution:
         asked = plan.optimizer, plan.entry, problem, session
         try:
-            solution = run_optimizer(*asked, secret_rows=secret)
+            solution = run_optimizer(*asked, secret_rows=not are_generated)
         except TargetNotMetError:  # which is reported with a guarantee, as a model is
             session.require_whole()
             raise

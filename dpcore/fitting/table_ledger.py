@@ -20,6 +20,7 @@ from dpcore.fitting.rows.given import dataset_of
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts
 from dpcore.session.charges import Charges
 from dpcore.session.ledger import Found, Ledger, LedgerEntry, LedgerWithin, RunCharges, TableRun
+from dpcore.session.trust_boundary import foreign_callables
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
@@ -214,13 +215,16 @@ class SessionRun:
         self.charged = reserved(request, run, schema, n, why_not_private, by_release=by_release)
 
     def opened(self, kind: Any, engine: Engine, noise: NoiseSource, **others: Any) -> Any:
-        """Return the session, of a class that takes what ``TableSession`` does, and ``others``.
+        """Return the session, of a class that takes what ``TableSession`` does, and ``others``;
+        what of these is not from dpcore is named.
 
         Raises InvalidInputError for a second one: each would have the whole budget, which the
         ledger is charged and the statement tells once.
         """
         if self._session is not None:
             raise InvalidInputError("This run has opened its session: a second one is another run.")
+        named = foreign_callables(kind, noise, *others.values())
+        self._known = (*self._known[0], *named), self._known[1]
         session = self._session = kind(
             engine, *self._run[1:], noise, ledger=self.charged.log, **others
         )

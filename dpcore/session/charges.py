@@ -44,13 +44,15 @@ class Charges:
     """The charges of one run so far, and the fate of its model.
 
     ``fate`` : returns the end of the sentence about the model, looked up when the run ends.
-    ``bound`` : the most that the run costs, where its caller is to know.
+    ``bound`` : the most that the run costs, where its caller is to know. ``listed`` : the requests
+    for a ledger that were met, each with the place there, ``None`` of a run without a guarantee.
     """
 
     def __init__(self) -> None:
         self._figures: Callable[[], Figures | None] | None = None
         self.fate: Callable[[], str] = lambda: "no model of this run was kept"
         self.bound: Bound | None = None
+        self.listed: list[tuple[object, object]] = []
 
     def follow(self, figures: Callable[[], Figures | None]) -> None:
         """Ask ``figures``, which returns ``None`` while nothing was charged, from now on."""

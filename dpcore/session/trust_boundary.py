@@ -21,9 +21,10 @@ from dpcore.privacy.immutable import (
     require_sealed,
     require_untouched,
 )
+from dpcore.privacy.statement import foreign_parts
 from dpcore.protocols.problem import Problem
 
-__all__ = ["NUMPY_SCALARS", "TrustedParts", "parts_within"]
+__all__ = ["NUMPY_SCALARS", "TrustedParts", "foreign_callables", "parts_within"]
 
 # NumPy's own types of numbers: a subclass may do anything, whatever it calls its module.
 NUMPY_SCALARS = frozenset(np.sctypeDict.values())
@@ -190,6 +191,26 @@ def parts_within(whole: Any) -> Iterator[Any]:
         else:
             yield part
             waiting += _held(part)
+
+
+def foreign_callables(*handed: Any) -> tuple[str, ...]:
+    """Return the ``"module:Class"`` names, sorted, of what is not from dpcore among the functions
+    and objects that a run was handed to call: they see its rows, or a session over them.
+
+    Of a bound method that is the function and what it is bound to; of a partial call the function,
+    and what of its arguments can be called. One that says that it is of a module of ours, a lambda
+    there too, is named with a ``?`` unless the module has it under its own name (``part_of``).
+    """
+    found, waiting = set(), [*handed]
+    while waiting:
+        part = waiting.pop()
+        if type(part) is MethodType:
+            waiting += [part.__func__, part.__self__]
+        elif type(part) is partial:
+            waiting += [part.func, *filter(callable, (*part.args, *part.keywords.values()))]
+        elif not _is_plain(part):
+            found.add(part_of(part))
+    return foreign_parts(found)
 
 
 def _is_plain(part: Any) -> bool:

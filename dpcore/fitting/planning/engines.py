@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from dpcore.data.loader import file_loader
 from dpcore.errors import InvalidInputError
+from dpcore.fitting.rows.loading import Data
+from dpcore.fitting.rows.unbounded import rehearsed_rows
 from dpcore.registry.tables.declarations import engine_facts
 
 if TYPE_CHECKING:
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.planning.ready import Ready
+    from dpcore.fitting.request.run_request import DataRequest
     from dpcore.protocols import Engine
     from dpcore.protocols.file_engine import FileEngine
     from dpcore.registry.catalogue import Registry
@@ -27,6 +31,7 @@ __all__ = [
     "opened_rows",
     "require_all_rows",
     "require_one_fit",
+    "rows_asked",
     "rows_of",
 ]
 
@@ -145,3 +150,20 @@ def _require_sums(schema: Schema | None) -> None:
             "where none has rows in two, the schema claims so by unit_in_one_file = true; else "
             "take the engine local."
         )
+
+
+@contextmanager
+def rows_asked(plan: Plan, request: DataRequest) -> Iterator[tuple[Any, Engine | None]]:
+    """Lend the data that were asked for, and their engine where that reads the rows itself; those
+    to report on are read by this process."""
+    if plan.engine_facts.reads_files:
+        source, schema, parts = file_loader().source_of(plan, request)
+        with opened_rows(plan, source, schema) as engine:
+            rows: Any = engine.rows
+            test = file_loader().tested(request, rows.schema)
+            yield Data(rows, test, why_not_private=rows.schema.why_not_private, parts=parts), engine
+        return
+    data = request.load(plan.relation, plan.settings.threads, plan.settings.seed)
+    if data.test is not None and data.train.schema.unbounded:
+        rehearsed_rows(data.test, data.train.schema)
+    yield data, None

@@ -75,7 +75,7 @@ def fit_rows(plan: Plan, asked: Asked, started: float | None, by: OfARun = Run.m
         charges.told(),
     ):
         run = _run(asked, plan, rows, engine, charges, ledger)
-        model = _told(asked, run, by(run), started)
+        model = _told(asked, run, run.made(by), started)
     FITS.add(model)
     return model
 
