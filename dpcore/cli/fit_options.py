@@ -91,7 +91,9 @@ class FitOptions:
 
     def run(self, by: Callable[..., Any]) -> None:
         """Run, write the model's file, if any, and print the report. ``by`` : returns the
-        ``Training`` of a request, charges and a request for the table's ledger."""
+        ``Training`` of a request, charges and a request for the table's ledger. The request has
+        that ledger, and the name of a foreign ``by`` for the statement: neither is ``by``'s to say.
+        """
         from dpcore.cli.training import run_and_tell
 
         run_and_tell(by, self.request, self.given)

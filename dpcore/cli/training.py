@@ -6,6 +6,7 @@ Imported when a command is run, with all that a run needs.
 import itertools
 import shlex
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 from dpcore.cli.terminal.printing import print_json, print_lines
 from dpcore.cli.terminal.steps import fit_progress, rounds_progress
 from dpcore.cli.terminal.streams import ended_as_interrupted, was_told
-from dpcore.errors import TargetNotMetError, advised_on_bad_rows
+from dpcore.errors import InvalidInputError, TargetNotMetError, advised_on_bad_rows
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import DataRequest
@@ -27,9 +28,14 @@ from dpcore.model.rendering import shown_loss
 from dpcore.registry.catalogue import KINDS, load_registry
 from dpcore.registry.tables.declarations import optimizer_facts
 from dpcore.session.charges import Charges
+from dpcore.session.trust_boundary import foreign_callables
 
 __all__ = ["run_and_tell", "tell_training", "trained"]
 
+_NOT_OF_THE_ROWS = (
+    "The command's training is not of the rows that it was handed: what would be said of its "
+    "privacy and its ledger is not known. Return what Run.train(plan, rows) returns."
+)
 _ADVICE = "Or --bad-rows drop leaves such rows out."
 
 
@@ -38,12 +44,19 @@ def run_and_tell(
     request: DataRequest,
     given: Mapping[str, Any],
 ) -> None:
-    """Run, write the model's file, if any, and print the report, by the options ``given``."""
+    """Run, write the model's file, if any, and print the report, by the options ``given``.
+
+    Raises InvalidInputError for the training of another request than ``run`` is handed.
+    """
     charges, out = Charges(), given["out"]
     of_table = LedgerRequest(given["ledger"], given["analyst"], given["same_table"])
     with ended_as_interrupted(), charges.told():
         with advised_on_bad_rows(_ADVICE):
-            training = run(request, charges, of_table)
+            # Whatever is trained on these rows is charged, and names who was handed them.
+            asked = replace(request, table_ledger=of_table, asked_by=foreign_callables(run))
+            training = run(asked, charges, of_table)
+            if training.charged_to is not of_table:
+                raise InvalidInputError(_NOT_OF_THE_ROWS)
         if out is not None:
             charges.fate = partial(training.model.fate_in, out)
             training.model.save(out)

@@ -200,13 +200,14 @@ class Run:
         """Return the training of a plan on the data that were asked for.
 
         ``charges`` : the caller's, to say what was charged if the run ends on the way.
-        ``table_ledger`` : by default the schema's, or that of ``DPCORE_LEDGER``, if there is one.
+        ``table_ledger`` : where the request has none; by default the schema's, or that of
+        ``DPCORE_LEDGER``, if there is one.
         ``by`` : makes the model of the run where that is no single fit, but a search. Its seconds,
         and exact figures of generated rows, would tell of one try, and there are none.
         """
         require_held_out(plan, request.test_fraction)
         figures = figures_asked(request, plan.settings)
-        table_ledger = table_ledger or LedgerRequest()
+        table_ledger = request.table_ledger or table_ledger or LedgerRequest()
         started, log = time.perf_counter(), logging.getLogger("dpcore").info
         warns = UtilityWarning(partial(log, "dpcore: warning: %s"), partial(log, "dpcore: %s"))
         with rows_asked(plan, request) as (data, engine):
@@ -217,7 +218,7 @@ class Run:
                 table_ledger.note_outside(rows.schema, "exact figures of test rows")
             told: dict[str, Any] = {"engine": engine, "utility_warning": warns}
             told |= {"table_ledger": table_ledger, "held_out": held_out}
-            parts = (*data.parts, *foreign_figures(figures))
+            parts = (*data.parts, *foreign_figures(figures), *request.asked_by)
             given = rows, data.why_not_private, parts, on_release, data.kept_fraction, None
             model = Run(plan, *given, charges or Charges(), **told).made(by or Run.model)
         diagnostics: dict[str, Any] = {}
@@ -231,7 +232,8 @@ class Run:
             if (made := exact_figures_if_there()) is not None:
                 accuracy = made.exact_accuracy(model, encoded_rows(rows, model.schema))
                 training = replace(training, generated=accuracy)
-        return replace(training, was_warned=warns.failing, at_hand=engine is None)
+        told = {"was_warned": warns.failing, "charged_to": table_ledger}
+        return replace(training, at_hand=engine is None, **told)
 
 
 _NOT_OF_THE_RUN = (

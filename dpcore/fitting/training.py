@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.planning.planned import Plan
+    from dpcore.fitting.request.ledger_request import LedgerRequest
     from dpcore.fitting.run_state import RunState
     from dpcore.protocols.problem import Solution
 
@@ -43,6 +44,7 @@ class Training:
     rows_dropped : whether those that do not satisfy the schema were left out.
     was_warned : whether it was said beforehand that the model would be no better than a constant.
     at_hand : whether this process has the rows, so that a test can hold some out.
+    charged_to : the request for the ledger that the run was charged to, or listed in.
     """
 
     model: Model
@@ -53,6 +55,7 @@ class Training:
     rows_dropped: bool = False
     was_warned: bool = False
     at_hand: bool = True
+    charged_to: LedgerRequest | None = None
 
     def cautions(self) -> list[str]:
         """Return what to be careful of, and was not said beforehand."""

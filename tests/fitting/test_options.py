@@ -100,6 +100,8 @@ def test_the_command_line_has_every_setting_with_its_default():
     flattened = {name: asked.pop(name) for name in targets}
     assert set(flattened.values()) <= {None, False} and fields.pop("targets") is None
     of_data = {field.name: field.default for field in dataclasses.fields(DataRequest)}
+    handed_on = {of_data.pop(name) for name in ("table_ledger", "asked_by")}
+    assert handed_on == {None, ()}  # What the command line hands on with a request is no option.
     assert {name: asked.pop(name) for name in of_data} == of_data
     assert {name: asked.pop(name) for name in OF_LEDGER} == OF_LEDGER
     assert {asked.pop(name) for name in OF_A_COMMAND} == {None, False}

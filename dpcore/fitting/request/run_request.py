@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from dpcore.data.schema.schema import Schema
     from dpcore.data.units import Coins
+    from dpcore.fitting.request.ledger_request import LedgerRequest
     from dpcore.fitting.rows.loading import Data
     from dpcore.privacy.sensitivity import NeighboringRelation
 
@@ -28,7 +29,9 @@ class DataRequest:
     privacy; at most one. ``unit``, ``rows_per_unit`` : the schema's, where they are not in its
     file. ``private_bounds`` : whether those of the schema's numeric columns that have none are
     released. ``part`` : ``COLUMN=LEVEL``, whose rows alone the run is over. ``weight``,
-    ``weight_bound`` : the column of the rows' weights, and their public bound.
+    ``weight_bound`` : the column of the rows' weights, and their public bound. ``table_ledger`` :
+    what is charged for them, whoever runs; ``None``: as the run has it. ``asked_by`` : the foreign
+    parts that were handed the request, which the statement names.
     """
 
     data: str = "census-sim"
@@ -44,6 +47,8 @@ class DataRequest:
     part: str | None = None
     weight: str | None = None
     weight_bound: float | None = None
+    table_ledger: LedgerRequest | None = None
+    asked_by: tuple[str, ...] = ()
 
     @property
     def has_units(self) -> bool:

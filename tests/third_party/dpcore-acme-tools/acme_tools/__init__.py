@@ -16,6 +16,12 @@ def register_commands(register: Callable[..., None]) -> None:
         group="Many fits",
     )
     register(
+        "acme-once",
+        "acme_tools.once:once",
+        summary="Fit once, at epsilon 1.",
+        fits=True,
+    )
+    register(
         "acme-largest",
         "acme_tools.largest:largest",
         summary="Print the largest coefficient of a model.",

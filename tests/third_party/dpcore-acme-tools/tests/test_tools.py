@@ -1,6 +1,7 @@
 """Somebody else's command, export format and store of ledgers, from the command line."""
 
 import json
+import re
 import sqlite3
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
@@ -46,7 +47,7 @@ def test_its_command_is_among_the_others(run):
     assert "acme-tools 1.2" in run("list", "commands")
     told = json.loads(run("info", "acme-sweep", "--json"))
     assert told["group"] == "Many fits" and told["doc"].startswith("Fit a model at each epsilon")
-    assert "Did you mean 'acme-sweep'?" in run("acme-swep", code=2)
+    assert "Did you mean 'acme-sweep'" in run("acme-swep", code=2)
 
 
 def test_its_command_runs_many_fits(run):
@@ -191,3 +192,29 @@ def test_a_store_that_forgets_a_reservation_is_found_before_a_row_is_asked(
     told = run(*TRAIN, "--ledger", LEDGER, "--out", "model.json", code=2)
     assert "did not keep the run's reservation" in told
     assert not Path("model.json").exists()
+
+
+ONCE = ("acme-once", "--algo", "dp-gd", *ROWS)
+PAGE = Path(__file__).parents[4] / "docs/hooks.md"
+
+
+def test_its_command_that_fits_is_charged_and_named(run, ledger):
+    run(*ONCE, "--ledger", LEDGER, "--out", "model.json")
+    privacy = load_model("model.json").privacy
+    named = ["acme_tools.lines:LinesStore", "acme_tools.once:once.<locals>.by"]
+    assert privacy["parts_not_from_dpcore"] == named and privacy["private"]
+    assert ", ".join(named) in privacy["sentence"]
+    (done,) = json.loads(run("ledger", "show", LEDGER, "--json"))["runs"]
+    assert done["outcome"] == "finished" and privacy["ledger"]["run"] == 1
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="needs the pages of a checkout")
+def test_its_command_that_fits_is_written_as_the_page_says():
+    section = PAGE.read_text().split("## Fits of a command")[1].split("```")[0]
+    source = Path(__file__).parents[1].joinpath("acme_tools/once.py").read_text()
+    said = [span for span in re.findall(r"`([^`]+)`", section) if "(" in span or ":" in span]
+    assert len(said) == 5
+    shown = (
+        source.replace(": DataRequest", "").replace(": LedgerRequest", "").replace(": Any,", ",")
+    )
+    assert [span for span in said if span not in shown] == []
