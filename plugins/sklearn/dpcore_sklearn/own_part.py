@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +18,28 @@ _OWN = (
     "is not covered: dpcore_sklearn.check_pipeline(pipeline) tells of it.",
 )
 _NOT = ("not private: model_.privacy['sentence'] says why.",)
+_CAPTIONS = {_OWN: "private: its own fit, not the steps before it", _NOT: "not private"}
+
+
+@dataclass
+class _Block:
+    """A box of scikit-learn's picture of estimators, by the attributes that it reads of one."""
+
+    estimators: Any
+    names: str
+    name_details: str
+    name_caption: str | None
+    kind: str = "single"
+    doc_link_label: str | None = None
+    dash_wrapped: bool = True
 
 
 class OwnPart(BaseEstimator):
     """An estimator whose guarantee is of its own part of a pipeline.
 
-    It cannot know the steps before it, and a plain ``Pipeline`` shows what it likes. So once it is
-    fitted, its ``repr`` has a comment below its parameters, and its HTML a line above them.
+    It cannot know the steps before it, and the text of a plain ``Pipeline`` is scikit-learn's. So
+    once it is fitted, its ``repr`` has a comment below its parameters, its HTML a line above them,
+    and its box in the HTML of a pipeline a caption.
     """
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
@@ -44,6 +60,11 @@ class OwnPart(BaseEstimator):
         if "text/html" in shown:
             shown["text/html"] = self._own_part_in_html() + shown["text/html"]
         return shown
+
+    def _sk_visual_block_(self) -> _Block:
+        """Return its box, as scikit-learn asks for it."""
+        name = type(self).__name__
+        return _Block(self, name, str(self), _CAPTIONS.get(self._own_part()))
 
     def _own_part(self) -> tuple[str, ...]:
         """Return the lines; none before a fit."""

@@ -49,9 +49,21 @@ def test_a_fit_in_a_plain_pipeline_says_what_it_does_not_cover(estimator):
     assert NOT_COVERED not in repr(clone(pipe[-1])) + clone(pipe[-1])._repr_html_()
 
 
+@pytest.mark.parametrize("estimator", [LONG, SEARCH], ids=lambda one: type(one).__name__)
+def test_its_box_in_a_plain_pipeline_has_a_caption(estimator):
+    pipe = make_pipeline(StandardScaler(), clone(estimator))
+    caption = "private: its own fit, not the steps before it"
+    assert caption not in text_of(pipe._repr_html_())
+    pipe.fit(X, Y)
+    (shown,) = re.findall(r'<div class="caption">(.*?)</div>', pipe._repr_html_())
+    assert shown == caption and type(estimator).__name__ in text_of(pipe._repr_html_())
+    seeded = make_pipeline(StandardScaler(), PrivateLinearSVC(**PUBLIC, random_state=1)).fit(X, Y)
+    assert re.findall(r'<div class="caption">(.*?)</div>', seeded._repr_html_()) == ["not private"]
+
+
 def test_all_estimators_show_it():
     for kind in (PrivateLinearSVC, PrivateLogisticRegression, PrivateRidge, PrivateSearch):
-        for name in ("__repr__", "_repr_html_", "_repr_mimebundle_"):
+        for name in ("__repr__", "_repr_html_", "_repr_mimebundle_", "_sk_visual_block_"):
             assert getattr(kind, name) is getattr(OwnPart, name)
 
 
