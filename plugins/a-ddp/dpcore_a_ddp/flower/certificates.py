@@ -1,7 +1,7 @@
 """Certificates and node keys for a trial on one machine, by the package ``cryptography``.
 
-In earnest the operator of a SuperLink has a certificate of its own, and each user makes the key of
-its own SuperNode and hands the public half to the operator.
+In earnest the operator of a SuperLink has a certificate of its own (``given_certificates``), and
+each user makes the key of its own SuperNode and hands the public half to the operator.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import ipaddress
 import os
+import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,10 +24,12 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from dpcore.errors import DataError, replacing
+
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
-__all__ = ["Certificates", "make_certificates", "make_node_key"]
+__all__ = ["Certificates", "given_certificates", "make_certificates", "make_node_key"]
 
 _DAYS = 30
 
@@ -37,6 +40,19 @@ class Certificates(NamedTuple):
     authority: Path
     certificate: Path
     key: Path
+
+
+def given_certificates(authority: Path, certificate: Path, key: Path) -> Certificates:
+    """Return whole paths of an operator's PEM files; DataError for files that are no certificate
+    with its private key, without a password, and who vouches for it."""
+    wrong = DataError(
+        f"Expected PEM files of an authority, a certificate and its private key: {authority}, "
+        f"{certificate}, {key}."
+    )
+    with replacing(OSError, ValueError, by=lambda _: wrong):  # ssl.SSLError is an OSError
+        ssl.create_default_context(cafile=authority)
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+    return Certificates(authority.resolve(), certificate.resolve(), key.resolve())
 
 
 def make_certificates(folder: str | os.PathLike[str], host: str) -> Certificates:

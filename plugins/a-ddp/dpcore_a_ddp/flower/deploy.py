@@ -18,8 +18,9 @@ from dpcore.errors import DpcoreError, visible
 from dpcore.plugin import InvalidInputError, Settings
 from dpcore.plugin.commands import make_plan
 from dpcore.plugin.parts import OutFile
+from dpcore_a_ddp.flower.certificates import Certificates, given_certificates
 from dpcore_a_ddp.flower.job import Job
-from dpcore_a_ddp.flower.processes import Deployment, DeploymentError
+from dpcore_a_ddp.flower.processes import LOOPBACK, Deployment, DeploymentError
 from dpcore_a_ddp.flower.split import count_rows, list_identities, share_out
 from dpcore_a_ddp.pools.users_file import read_users
 from dpcore_a_ddp.secure_sums.parameters import SumParameters
@@ -48,7 +49,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         seed=asked.seed,
     )
     try:
-        deploy(settings, asked.data, asked.schema, asked.folder, asked.out, asked.timeout)
+        deploy(
+            settings,
+            asked.data,
+            asked.schema,
+            asked.folder,
+            asked.out,
+            asked.timeout,
+            certificates=asked.certificates and given_certificates(*asked.certificates),
+            host=asked.host,
+        )
     except (DpcoreError, OSError) as error:
         print(visible(f"dpcore-a-ddp: {error}"), file=sys.stderr)
         return 2
@@ -66,11 +76,14 @@ def deploy(
     out: Path,
     timeout: float = 60.0,
     seconds: float = 24 * 3600.0,
+    certificates: Certificates | None = None,
+    host: str = LOOPBACK,
 ) -> None:
     """Share out the rows, start a SuperLink and a SuperNode for each user, run, and stop them.
 
     ``folder`` : what the users keep, ledgers included, and logs. ``timeout`` : seconds that a round
-    waits for users. ``seconds`` : the longest that the run may take.
+    waits for users. ``seconds`` : the longest that the run may take. ``certificates``, ``host`` :
+    the SuperLink's, and the address that they are for; by default made for the loopback.
 
     Raises DpcoreError; before anything is started for what can be told beforehand.
     """
@@ -97,7 +110,7 @@ def deploy(
     whole: dict[str, Any] = {name: os.fspath(place.resolve()) for name, place in places.items()}
     job = Job(settings=settings, n_rows=n_rows, n_nodes=len(users), timeout=timeout, **whole)
     job.write(folder / "job.json")
-    _run(folder, own, progress, seconds)
+    _run(Deployment(folder / "processes", certificates, host), folder, own, progress, seconds)
     if not model.exists():
         raise DeploymentError(f"The run ended without a model; see {folder / 'processes'}.")
     OutFile(out).write(model.read_bytes())
@@ -126,10 +139,12 @@ def _users_of(file: str, optimizer: Any, n_rows: int) -> tuple[User, ...]:
     return users
 
 
-def _run(folder: Path, own: Sequence[Path], progress: Path, seconds: float) -> None:
+def _run(
+    processes: Deployment, folder: Path, own: Sequence[Path], progress: Path, seconds: float
+) -> None:
     """Start a node for each user's own settings, and tell of the run's rounds until it ends."""
     told = _Progress(progress)
-    with Deployment(folder / "processes") as deployment:
+    with processes as deployment:
         for place, settings_file in enumerate(own):
             deployment.start_node(f"node-{place}", settings_file)
         deployment.run(folder / "job.json", seconds, told.tell)
@@ -186,6 +201,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--trust")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--seed", type=int, help="for tests: the model is then not private")
+    parser.add_argument(
+        "--certificates",
+        type=Path,
+        nargs=3,
+        metavar=("CA", "CERTIFICATE", "KEY"),
+        help="PEM files of the SuperLink, by default made for this run",
+    )
+    parser.add_argument("--host", default=LOOPBACK, help="where the SuperLink listens")
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds a round waits")
     return parser
 

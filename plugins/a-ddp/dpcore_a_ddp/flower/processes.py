@@ -1,9 +1,10 @@
 """Flower's processes on this machine: one SuperLink, and SuperNodes, started and stopped.
 
-Everything listens on 127.0.0.1 and writes into one folder; what nodes and SuperLink say to each
-other is TLS. A node has a key of its own, and the SuperLink takes registered keys alone. A node
-runs that app bundle alone which was signed for this deployment. Flower's reports to its makers
-and its look for updates are switched off, and it installs nothing.
+Everything listens on 127.0.0.1, but for a SuperLink that is told another address, and writes into
+one folder; what nodes and SuperLink say to each other is TLS. A node has a key of its own, and the
+SuperLink takes registered keys alone. A node runs that app bundle alone which was signed for this
+deployment. Flower's reports to its makers and its look for updates are switched off, and it
+installs nothing.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from typing import Self
 from dpcore.errors import DpcoreError
 from dpcore.plugin import InvalidInputError
 from dpcore_a_ddp.flower.bundle import BundleHub, sign_bundle
-from dpcore_a_ddp.flower.certificates import make_certificates, make_node_key
+from dpcore_a_ddp.flower.certificates import Certificates, make_certificates, make_node_key
 
-__all__ = ["APP", "Deployment", "DeploymentError"]
+__all__ = ["APP", "LOOPBACK", "Deployment", "DeploymentError"]
 
 APP = Path(__file__).parent / "app"
 _APP_SPEC = "@dpcore/dpcore-a-ddp-app==0.1.0"
 """Its publisher, name and version."""
-_HOST = "127.0.0.1"
+LOOPBACK = "127.0.0.1"
 _QUIET = {
     "FLWR_TELEMETRY_ENABLED": "0",
     "FLWR_DISABLE_UPDATE_CHECK": "1",
@@ -55,10 +56,18 @@ class Deployment:
     Parameters
     ----------
     folder : for their logs and Flower's own files; made if it is not there.
+    certificates : the SuperLink's; ``None`` for ones that are made for this deployment.
+    host : the address that they are for, on which the SuperLink listens.
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        certificates: Certificates | None = None,
+        host: str = LOOPBACK,
+    ) -> None:
         self.folder = Path(folder).resolve()
+        self._given, self._host = certificates, host
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._port = 0
         self._registered: set[Path] = set()
@@ -67,8 +76,8 @@ class Deployment:
         # A node's log tells its owner of its rows.
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder.chmod(0o700)
-        self._certificates = make_certificates(self.folder, _HOST)
-        self._hub = BundleHub(_HOST)
+        self._certificates = self._given or make_certificates(self.folder, self._host)
+        self._hub = BundleHub(LOOPBACK)
         try:
             self._sign_app()
             self._start_link()
@@ -92,8 +101,8 @@ class Deployment:
         self._register(public)
         authority = ("--root-certificates", os.fspath(self._certificates.authority))
         own_key = ("--auth-supernode-private-key", os.fspath(private))
-        where = ("--host", _HOST, "--port", str(_free_port()))
-        link = ("--superlink", f"{_HOST}:{self._port}")
+        where = ("--host", LOOPBACK, "--port", str(_free_port(LOOPBACK)))
+        link = ("--superlink", f"{self._host}:{self._port}")
         node_config = ("--node-config", f"user-file={_quoted(user_file)}")
         trusted = ("--trusted-entities", os.fspath(self.trusted))
         options = *authority, *own_key, *link, *where, *trusted, *node_config
@@ -169,19 +178,22 @@ class Deployment:
         self._hub.bundle.write_trusted(self.trusted)
 
     def _start_link(self) -> None:
-        self._port = _free_port()
-        where = ("--host", _HOST, "--port", str(self._port))
+        self._port = _free_port(self._host)
+        where = ("--host", self._host, "--port", str(self._port))
         install = "--disable-runtime-dependency-installation"
         authority, certificate, key = map(os.fspath, self._certificates)
         tls = ("--ssl-ca-certfile", authority, "--ssl-certfile", certificate, "--ssl-keyfile", key)
         command = ("flower-superlink", *tls, "--enable-supernode-auth", *where, install)
         link = self._start("superlink", *command)
         end = time.monotonic() + _START_SECONDS
-        while not _answers(f"https://{_HOST}:{self._port}/health", authority):
+        while not _answers(f"https://{self._host}:{self._port}/health", authority):
             if link.poll() is not None or time.monotonic() > end:
-                raise DeploymentError(f"The SuperLink did not start; see {self.log('superlink')}.")
+                raise DeploymentError(
+                    f"The SuperLink did not start, or its certificate is not for {self._host}; see "
+                    f"{self.log('superlink')}."
+                )
             time.sleep(0.1)
-        here = f'address = "{_HOST}:{self._port}"\nroot-certificates = {_quoted(authority)}\n'
+        here = f'address = "{self._host}:{self._port}"\nroot-certificates = {_quoted(authority)}\n'
         config = self._home("run") / "config.toml"
         config.write_text(f'[superlink]\ndefault = "here"\n[superlink.here]\n{here}')
 
@@ -202,7 +214,7 @@ class Deployment:
             )
         environment = {**os.environ, **_QUIET, "FLWR_HOME": os.fspath(self._home(name))}
         environment["PATH"] = f"{programs}{os.pathsep}{environment.get('PATH', '')}"
-        environment["NO_PROXY"] = environment["no_proxy"] = _HOST
+        environment["NO_PROXY"] = environment["no_proxy"] = f"{LOOPBACK},{self._host}"
         environment["FLWR_SUPERGRID_API_URL"] = self._hub.url
         # A process is started for each question: without compiled files that takes seconds more.
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -233,9 +245,9 @@ def _quoted(path: str | os.PathLike[str]) -> str:
     return f'"{text}"'
 
 
-def _free_port() -> int:
+def _free_port(host: str) -> int:
     with socket.socket() as probe:
-        probe.bind((_HOST, 0))
+        probe.bind((host, 0))
         return int(probe.getsockname()[1])
 
 

@@ -13,6 +13,10 @@ pytest.importorskip("flwr", reason="needs the extra dpcore-a-ddp[flower]")
 from dpcore import Schema, fit, load_model  # noqa: E402
 from dpcore.plugin import Settings  # noqa: E402
 from dpcore_a_ddp.flower.bundle import sign_bundle  # noqa: E402
+from dpcore_a_ddp.flower.certificates import (  # noqa: E402
+    given_certificates,
+    make_certificates,
+)
 from dpcore_a_ddp.flower.deploy import deploy, main  # noqa: E402
 from dpcore_a_ddp.flower.processes import Deployment, DeploymentError  # noqa: E402
 from dpcore_a_ddp.pools.users_file import read_users  # noqa: E402
@@ -44,7 +48,9 @@ def files(table):
 def test_with_a_seed_the_weights_are_those_of_one_process(table, monkeypatch):
     monkeypatch.chdir(table)
     asked = settings(Path(), "a-ddp", rounds=2, most_rounds=2)
-    deploy(asked, **files(Path()), out=Path("model.json"))
+    given = given_certificates(*make_certificates(table, "127.0.0.1"))
+    deploy(asked, **files(Path()), out=Path("model.json"), certificates=given)
+    assert not [*(table / "run" / "processes").glob("*.pem")]
     deployed = load_model(table / "model.json")
     schema = Schema.read(table / "schema.toml")
     here = fit(
@@ -187,6 +193,7 @@ def test_what_can_be_told_beforehand_is_refused_before_anything_starts(table, ca
         (["--data", str(table / "none.csv")], "none.csv"),
         (["--schema", str(table / "none.toml")], "none.toml"),
         (["--accountant", "best"], "by name"),
+        (["--certificates", *3 * [str(table / "rows.csv")]], "Expected PEM files"),
     ):
         assert main([*command, *more]) == 2
         assert said in capsys.readouterr().err
