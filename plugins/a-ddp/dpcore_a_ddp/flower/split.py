@@ -21,12 +21,14 @@ from dpcore_a_ddp.flower.sum_member import read_identity
 from dpcore_a_ddp.secure_sums.context import Identity
 from dpcore_a_ddp.users.messages import User
 
-__all__ = ["count_rows", "list_identities", "share_out"]
+__all__ = ["IDENTITY", "count_rows", "list_identities", "make_identity", "share_out"]
 
 _LINES = ("csv", "whitespace", "libsvm")
-_IDENTITY, _MEMBERS = "identity.key", "members.csv"
+IDENTITY = "identity.key"
+"""The file in which a user keeps its identity."""
+_MEMBERS = "members.csv"
 _OF_SUMS = f"""members = "../{_MEMBERS}"
-identity = "{_IDENTITY}"
+identity = "{IDENTITY}"
 journal = "journal.jsonl"
 colluding = {{}}
 """
@@ -73,7 +75,7 @@ def share_out(
             settings = _settings(user, f"rows{suffix}", relation, accountant, seed)
             if colluding is not None:
                 settings += _OF_SUMS.format(colluding)
-                _make_identity(own / _IDENTITY)
+                make_identity(own / IDENTITY)
             _keep(own / "user.toml", settings.encode())
             made.append(own / "user.toml")
     return made
@@ -94,7 +96,7 @@ def list_identities(users_file: str | os.PathLike[str], folder: str | os.PathLik
         )
     listed = Path(folder) / _MEMBERS
     keys = [
-        read_identity(listed.parent / f"user-{place}" / _IDENTITY).public.hex()
+        read_identity(listed.parent / f"user-{place}" / IDENTITY).public.hex()
         for place in range(len(rows))
     ]
     text = io.StringIO(newline="")
@@ -104,12 +106,14 @@ def list_identities(users_file: str | os.PathLike[str], folder: str | os.PathLik
     return listed
 
 
-def _make_identity(path: Path) -> None:
-    """Write a fresh identity into a file that its owner alone may read, unless there is one."""
+def make_identity(path: Path) -> Identity:
+    """Return the identity of a file: a fresh one, which its owner alone may read, unless there is
+    one."""
     if not path.exists():
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(fd, "w", encoding="ascii") as file:
             file.write(Identity.fresh().secret.hex() + "\n")
+    return read_identity(path)
 
 
 def _settings(user: User, data: str, relation: str, accountant: str, seed: int | None) -> str:

@@ -7,7 +7,8 @@ from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin.parts import Dataset
 from dpcore_a_ddp.flower.member import Member
-from dpcore_a_ddp.flower.split import count_rows, share_out
+from dpcore_a_ddp.flower.split import IDENTITY, count_rows, share_out
+from dpcore_a_ddp.flower.sum_member import read_identity
 
 
 def test_the_parts_are_the_rows_in_their_order(table, own_files):
@@ -37,3 +38,22 @@ def test_other_files_are_refused(table, users, name):
         share_out(
             table / name, table / "schema.toml", users, table / "users", "replace-one", "gdp", None
         )
+
+
+def test_a_user_makes_its_own_keys_once(tmp_path, capsys):
+    pytest.importorskip("cryptography", reason="needs the extra dpcore-a-ddp[secure]")
+    from dpcore_a_ddp.flower.keys import main
+
+    folder, told = tmp_path / "anna", []
+    for _ in range(2):
+        assert main([str(folder)]) == 0
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1]
+    assert read_identity(folder / IDENTITY).public.hex() in told[0]
+    assert str(folder / "node.pub") in told[0]
+    for name in (IDENTITY, "node.key"):
+        assert (folder / name).stat().st_mode & 0o777 == 0o600
+        assert (folder / name).read_text().strip() not in told[0]
+    (folder / IDENTITY).write_text("0123")
+    assert main([str(folder)]) == 2
+    assert "64 hex digits" in capsys.readouterr().err
