@@ -117,12 +117,15 @@ def test_a_round_that_opens_no_sum_is_charged_once_and_the_next_one_is_right():
 
 
 def test_a_user_that_restarts_after_it_drew_is_charged_once_a_round(tmp_path):
-    """Ledger and journal in files, and a process that ends between its vector and the set."""
+    """Ledger and journal in files, and a process that ends between its vector and the set. The same
+    question is asked again in another round, of which a new charge and fresh noise are the price.
+    """
     data, rules = make_data(120), make_rules(make_data(120), listed=12)
     user, empty = USERS[3], make_filter(4.0, 1e-6)
     others, sent = {place: Identity(bytes([place]) * 32) for place in range(12)}, []
     keys = tuple(one.public for one in others.values())
     members = Members(tuple(u.name for u in USERS), keys)
+    noisy = []
 
     def process(index):
         """Return the user's side as a process that just started has it."""
@@ -142,7 +145,9 @@ def test_a_user_that_restarts_after_it_drew_is_charged_once_a_round(tmp_path):
 
         def contribute(mask):
             masks.append(mask)
-            return session.answer(index, np.zeros(7)).values
+            values = session.answer(index, np.zeros(7)).values
+            noisy.append(tuple(values - mask))
+            return values
 
         context = RoundContext(members, sums_of(rules), index, 7)
         return SumUser(context, 3, others[3], contribute, journal), ledger, journal, context
@@ -165,6 +170,7 @@ def test_a_user_that_restarts_after_it_drew_is_charged_once_a_round(tmp_path):
         ledger.close()
         journal.close()
     assert sent == [[], []]
+    assert len(noisy) == len({*noisy}) == 2
 
 
 def problem_of(data):

@@ -320,3 +320,13 @@ def test_fewer_users_than_the_threshold_begin_nothing(five, sum_rules):
     pool = pool_of(five, users=(*poor, *FIVE[2:]))
     with pytest.raises(BudgetExceededError, match="Fewer than 4"):
         pool.begin(sum_rules, 3)
+
+
+def test_users_may_draw_their_neighbours(five, sum_rules):
+    for own in five:
+        own.write_text(own.read_text().replace("colluding = 1", "colluding = 0"))
+    drawn = replace(sum_rules, colluding=0, neighbours=3)
+    pool = pool_of(five)
+    pool.begin(drawn, 1)
+    assert pool.round(0, np.zeros(drawn.n_features)).joined.tolist() == [0, 1, 2, 3, 4]
+    assert "alpha = 0.6 of the 5 listed" in pool.rules.server_sees
