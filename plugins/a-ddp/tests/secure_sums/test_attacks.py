@@ -7,7 +7,7 @@ import pytest
 from sum_users import Group, light_primitives, reasons
 
 from dpcore_a_ddp.secure_sums import messages, primitives, user
-from dpcore_a_ddp.secure_sums.context import Identity
+from dpcore_a_ddp.secure_sums.context import Identity, Members, RoundContext
 from dpcore_a_ddp.secure_sums.journal import FileJournal, RoundJournal
 from dpcore_a_ddp.secure_sums.masks import pair_mask
 from dpcore_a_ddp.secure_sums.messages import PROPOSED, SERVER, bits_of, blob, head
@@ -278,15 +278,26 @@ def test_a_lie_about_the_threshold_is_not_believed(kind, falls):
         assert "has 3 users, and 5 are agreed on" in reasons(attack.users[0])[0]
 
 
-def test_users_of_other_thresholds_take_no_message_of_each_other():
+def with_sybils(group):
+    """Return the round as users know it whom a server gave a list with users of its own."""
+    sybils = [Identity.fresh().public for _ in range(2)]
+    members = Members((*group.members.names, "s0", "s1"), (*group.members.keys, *sybils))
+    parameters = SumParameters.complete(10, 1, 6)
+    known = group.context()
+    return RoundContext(members, parameters, 0, known.width, known.rules, known.question)
+
+
+@pytest.mark.parametrize("others", ["thresholds", "sybils"])
+def test_users_of_other_thresholds_or_lists_take_no_message_of_each_other(others):
     group = Group(size=8, threshold=6)
-    other = group.context(parameters=SumParameters.complete(8, 1, 5))
+    lower = SumParameters.complete(8, 1, 5)
+    other = with_sybils(group) if others == "sybils" else group.context(parameters=lower)
     victim = group.user(VICTIM)
     victim.begin()
     told = [group.user(place, other).begin() for place in range(8) if place != VICTIM]
     body = len(told).to_bytes(4, "little") + b"".join(map(blob, told))
     assert victim.receive(head(1, group.context(), SERVER) + body) is None
-    assert all("rules or parameters" in reason for reason in reasons(victim)[:7])
+    assert all("users, rules or parameters" in reason for reason in reasons(victim)[:7])
 
 
 class NoSelfMask(SumUser):
