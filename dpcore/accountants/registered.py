@@ -30,7 +30,7 @@ def registered_accountants() -> tuple[Any, ...]:
     --------
     >>> from dpcore.accountants.registered import registered_accountants
     >>> sorted(each.name for each in registered_accountants())[:3]
-    ['advanced-composition', 'gdp', 'pld']
+    ['advanced-composition', 'basic', 'gdp']
     """
     usable = []
     for owner, found in _loaded():

@@ -213,7 +213,7 @@ def load_registry(kind: str | None = None) -> Registry:
     --------
     >>> from dpcore.plugin.parts import load_registry
     >>> load_registry().names("accountant")[:3]
-    ('advanced-composition', 'best', 'gdp')
+    ('advanced-composition', 'basic', 'best')
     """
     points = installed_points().select(group=GROUP)
     stated = stated_kinds() if kind else {}

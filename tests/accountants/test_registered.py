@@ -110,7 +110,7 @@ def names():
 def test_the_fully_adaptive_come_first_and_those_of_one_release_are_left_out():
     found = names()
     adaptive = [each.name for each in registered_accountants() if each.fully_adaptive]
-    assert found[: len(adaptive)] == adaptive == ["zcdp", "gdp", "rdp", "pure"]
+    assert found[: len(adaptive)] == adaptive == ["zcdp", "gdp", "rdp", "pure", "basic"]
     assert "advanced-composition" in found and not {"single", "best", "none"} & {*found}
 
 
@@ -118,7 +118,7 @@ def test_a_plugins_accountant_is_one_of_them_and_a_broken_one_is_passed_over(plu
     assert names()[:5] == ["zcdp", "gdp", "rdp", "generous", "pure"]
     assert not {"once", "absent"} & {*names()}
     assert which_support(GaussianDpEvent(1.0)) == ["zcdp", "gdp", "rdp", "generous"]
-    assert which_support(LaplaceDpEvent(1.0)) == ["zcdp", "gdp", "rdp", "generous", "pure"]
+    assert which_support(LaplaceDpEvent(1.0))[:5] == ["zcdp", "gdp", "rdp", "generous", "pure"]
     assert "generous" in {row["accountant"] for row in describe_budget(1.0, 1e-6)}
 
 

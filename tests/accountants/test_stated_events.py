@@ -238,8 +238,8 @@ def test_an_approximate_release_below_its_epsilon_has_the_worst_curve(epsilon):
     [
         (ZcdpDpEvent(0.1), ["zcdp", "rdp"]),
         (CURVE, ["rdp"]),
-        (ApproximateDpEvent(0.1, 1e-9), ["zcdp", "rdp", "pure"]),
-        (ONE_SIDED, ["zcdp", "rdp", "pure"]),
+        (ApproximateDpEvent(0.1, 1e-9), ["zcdp", "rdp", "pure", "basic"]),
+        (ONE_SIDED, ["zcdp", "rdp", "pure", "basic"]),
     ],
     ids=lambda x: type(x).__name__,
 )

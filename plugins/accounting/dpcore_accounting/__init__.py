@@ -50,6 +50,12 @@ def register_accountants(register: Callable[..., None]) -> None:
         summary="Bounds one Gaussian release by its own curve; refuses a second.",
         reference="Balle & Wang 2018; Chen, Lee & Kifer 2019",
     )
+    register(
+        "basic",
+        "dpcore_accounting.filters.basic:BasicAccountant",
+        summary="Adds up epsilons and deltas: pure releases, and some with a delta.",
+        reference="Dwork et al. 2006; Rogers, Roth, Ullman & Vadhan 2016",
+    )
 
 
 @hookimpl

@@ -82,6 +82,12 @@ ACCOUNTANTS = {
         "Balle & Wang 2018, Theorem 8; Chen, Lee & Kifer 2019",
         "dpcore_accounting.single",
     ),
+    "basic": Theorem(
+        "epsilons add up, and deltas of releases that have some, also of those chosen from earlier "
+        "outputs",
+        "Dwork, Kenthapadi, McSherry, Mironov & Naor 2006; Rogers, Roth, Ullman & Vadhan 2016",
+        "dpcore_accounting.filters.basic",
+    ),
     "pld": Theorem(
         "privacy losses of pairs that dominate the releases, fixed beforehand, add up",
         "Zhu, Dong & Wang 2022, Theorems 10 and 11; Doroshenko et al. 2022",

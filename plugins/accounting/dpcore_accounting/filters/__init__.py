@@ -1,0 +1,1 @@
+"""Filters: accountants of releases that are chosen from earlier outputs."""
