@@ -94,7 +94,7 @@ def test_scores_of_any_clip_do_not_wrap(loss_clip):
 @pytest.mark.slow
 @parametrize_with_checks([PrivGene(**PAPER | {"candidates": 6, "survivors": 2, "generations": 3})])
 def test_the_papers_form_is_admitted(optimizer, check, monkeypatch):
-    # The mechanism is that of the default, which is audited in test_admission.py.
+    # The mechanism is audited by the tests of check_mechanism.
     monkeypatch.setattr("dpcore_lab.checks.parts.check_mechanism", lambda *arguments: None)
     if check.__name__ != "check_huge_epsilon_limit":  # Three generations do not come that far.
         check(optimizer)

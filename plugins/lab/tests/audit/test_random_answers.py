@@ -127,9 +127,9 @@ def test_whole_transcripts_are_held_to_the_cap():
 @pytest.mark.parametrize("name", ["cov-nr", "cov-bnr"])
 def test_steps_of_a_mechanism_are_played_by_script(name):
     (release,) = releases_of(Fits(Request(name, epsilon=4.0, seed=1)), 1)
-    courses = [len(set(release._ends(level))) for level in release._levels()]
-    assert max(courses) > 1 and math.isfinite(release.share)
-    assert not audited(release, 64).is_violation
+    assert any(len(set(release._ends(level))) > 1 for level in release._levels())
+    assert math.isfinite(release.share)
+    assert not audited(release, 24).is_violation
 
 
 @pytest.mark.parametrize("name", ["rsgd-ar", "psgd"])
