@@ -19,7 +19,7 @@ COMBINATIONS = Path(__file__).with_name("combinations.json")
 ALGORITHMS = {
     "dp-gd": "--epsilon 8",
     "dp-agd": "--epsilon 8",
-    "sgd-ma": "--epsilon 8",
+    "sgd-ma": "--epsilon 8 --set steps=40",
     "objpert": "--epsilon 8 --l2 .1",
     "output-nr": "--l2 .1 --target-excess-risk .3 --epsilon-max 40",
     "a-ddp": "--epsilon 8 --set most_rounds=5 --set rows_per_user=60",
