@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.plugin.parts import Table
+
 if TYPE_CHECKING:
     from dpcore.plugin import Loss
-    from dpcore.plugin.parts import Table
 
 __all__ = ["fit_nonprivate", "majority_label", "objective_of"]
 
@@ -50,8 +51,9 @@ def fit_nonprivate(
 
 
 def majority_label(table: Table) -> float:
-    """Return the commonest label of the rows; the least of several."""
-    values = np.concatenate([np.zeros(0), *(block.y for block in table.blocks)])
+    """Return the commonest label of the rows, whatever they weigh; the least of several."""
+    labels = (Table.plain_labels(block.y) for block in table.blocks)
+    values = np.concatenate([np.zeros(0), *labels])
     labels, counts = np.unique(values, return_counts=True)
     return float(labels[counts.argmax()]) if labels.size else -1.0
 

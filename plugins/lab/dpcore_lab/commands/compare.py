@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,8 +35,7 @@ def compare_command(
     data: Annotated[
         str,
         Option(
-            help="Data sets, by commas, which count as public benchmarks, or files of your own. "
-            "Each row counts once: weights are left out."
+            help="Data sets, by commas, which count as public benchmarks, or files of your own."
         ),
     ] = "census-sim",
     schema: Annotated[
@@ -45,6 +43,16 @@ def compare_command(
         Option(
             help="Schema (TOML) of the files, or the name of a shipped one (dpcore schema --list)."
         ),
+    ] = None,
+    weight: Annotated[
+        str | None,
+        Option(
+            help="Column of the files with a weight >= 0 of each row, in fits and the objective; "
+            "in figures of test rows each counts once. Without it weights are left out."
+        ),
+    ] = None,
+    weight_bound: Annotated[
+        float | None, Option(help="The public bound that larger weights of rows are cut to.")
     ] = None,
     loss: Annotated[
         str | None,
@@ -159,10 +167,10 @@ def compare_command(
         trust=trust,
         multiclass=multiclass,
         caps=caps_in(external_caps),
+        weight=weight,
+        weight_bound=weight_bound,
     )
-    if quick:
-        ends = dict.fromkeys((min(asked.epsilons), max(asked.epsilons)))
-        asked = replace(asked, repeats=1, epsilons=tuple(ends))
+    asked = asked.quick() if quick else asked
     _check_outputs(out, plot, asked, jobs)
 
     from dpcore_lab.compare.notes import all_failed

@@ -10,7 +10,7 @@ from dpcore.plugin.parts import exact
 from dpcore_accounting.commands.printing import print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dpcore_lab.compare.results import Results
     from dpcore_lab.compare.table import Mean
@@ -41,7 +41,7 @@ def print_summary(results: Results, means: Sequence[Mean], measure: str, *, mark
             print_lines(title, "", *map(_line, (heads, ["---"] * len(heads), *rows)), "")
         else:
             print_table(title, heads, rows)
-    notes = notes_of(results.rows, means, settings.get("params"))
+    notes = [*notes_of(results.rows, means, settings.get("params")), *_of_weights(settings)]
     print_lines(*notes, f"Figures: {INTERVAL}.", STATEMENT)
     if settings["seed"] is not None:
         print_lines("The noise came from a seed: no fit is private.")
@@ -65,13 +65,24 @@ def report_of(results: Results, measure: str) -> dict[str, Any]:
         "means": [asdict(mean) for mean in means],
         **{f"means_of_{name}": [*map(asdict, means_of(results.rows, name))] for name in beside},
         "best": [asdict(best) for best in best_of(means, measure)],
-        "notes": notes_of(results.rows, means, results.settings.get("params")),
+        "notes": [
+            *notes_of(results.rows, means, results.settings.get("params")),
+            *_of_weights(results.settings),
+        ],
         "failures": [
             {key: row[key] for key in ("data", "algorithm", "epsilon", "fold", "repeat", "message")}
             for row in results.rows
             if row["status"] == "failed"
         ],
     }
+
+
+def _of_weights(settings: Mapping[str, Any]) -> Iterator[str]:
+    if settings.get("weight_bound") is not None:
+        yield (
+            "Rows weigh in fits, and in the objective of the training rows; in figures of the test "
+            "rows each counts once."
+        )
 
 
 def _line(cells: Sequence[str]) -> str:

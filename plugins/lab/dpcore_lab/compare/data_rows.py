@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -96,7 +96,9 @@ class Rows:
         if self._data is None or self._data[0] != name:
             self._data = self._fold = None
             private = is_private(name)
-            request = request_for(name, self._comparison.schema)
+            asked = self._comparison
+            weights = {"weight": asked.weight, "weight_bound": asked.weight_bound}
+            request = replace(request_for(name, asked.schema), **weights)
             refuse_stdin(request.data)
             coins = unit_coins(name, self._key)
             data = request.load(self._relation, self._threads, coins=coins)

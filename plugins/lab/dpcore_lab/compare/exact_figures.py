@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.plugin.parts import LossFacts
+from dpcore.plugin.parts import LossFacts, Table
 from dpcore_baselines.without_privacy.auc import auc
 from dpcore_baselines.without_privacy.macro_f1 import macro_f1
 
@@ -27,7 +27,7 @@ def figures_of_w(fold: Fold, w: np.ndarray, loss: Loss, comparison: Comparison) 
     if not fold.test_table.n_rows:
         return {}
     margins = np.concatenate([block.margins(w) for block in blocks], axis=-1)
-    y = np.concatenate([block.y for block in blocks])
+    y = np.concatenate([Table.plain_labels(block.y) for block in blocks])
     if loss.classification:
         said = schema.label.places_said(margins)
         return class_figures(schema, y, said, _scores_of(margins, comparison))

@@ -21,6 +21,7 @@ from dpcore_lab.compare.exact_figures import figures_of_constant, figures_of_w
 from dpcore_lab.compare.external_fits import external_row
 from dpcore_lab.compare.settings import loss_with
 from dpcore_tables.curves import curved
+from dpcore_tables.weights.sample_weighted import SampleWeighted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,6 +48,8 @@ class Fitter:
         self._comparison, self._threads = comparison, threads
         self._rows = Rows(comparison, key, threads)
         self._loss = loss_with(comparison.loss, comparison.loss_params)
+        bound = comparison.weight_bound
+        self._measured = self._loss if bound is None else SampleWeighted(self._loss, bound)
         self._warm: set[tuple[str, str]] = set()
         self._kept = 1.0 - 1.0 / comparison.folds
 
@@ -160,17 +163,19 @@ class Fitter:
         l2, shape = self._comparison.measured_l2, fold.train.schema.w_shape
         tables = self._tables(fold, table)
         if len(tables) == 1:
-            return fit_nonprivate(table, self._loss, l2, shape)
-        found = [fit_nonprivate(of_class, self._loss, l2) for of_class in tables]
+            return fit_nonprivate(table, self._measured, l2, shape)
+        found = [fit_nonprivate(of_class, self._measured, l2) for of_class in tables]
         return np.array([w for w, _ in found]), found[0][1]
 
     def _scores(self, fold: Fold, w: np.ndarray) -> dict[str, Any]:
-        """Return figures of the test rows and the objective of those trained on: without privacy.
-        Against the rest that is the sum of the classes' own."""
+        """Return figures of the test rows, each counted once, and the objective of those trained
+        on, weighted as the fits' own: without privacy. Against the rest that is the sum of the
+        classes' own."""
         scores = figures_of_w(fold, w, self._loss, self._comparison)
         tables = self._tables(fold, fold.train_table)
         l2, each = self._comparison.measured_l2, (w,) if len(tables) == 1 else w
-        found = [objective_of(t, self._loss, l2, of) for t, of in zip(tables, each, strict=True)]
+        pairs = zip(tables, each, strict=True)
+        found = [objective_of(t, self._measured, l2, of) for t, of in pairs]
         objective = None if None in found else sum(value for value in found if value is not None)
         is_finite = objective is not None and math.isfinite(objective)
         return {**scores, "exact_objective": objective if is_finite else None}
@@ -190,7 +195,7 @@ class Fitter:
             "algorithm": cell.algorithm,
             "distribution": "dpcore",
             "parameters": "{}",
-            "loss": Settings.shown_loss(comparison.loss, Settings.loss_parameters(self._loss)),
+            "loss": comparison.shown_loss(self._loss),
             "l2": comparison.measured_l2,
             "epsilon": cell.epsilon,
             "delta": None,

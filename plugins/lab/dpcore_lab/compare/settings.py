@@ -60,7 +60,8 @@ def loss_in_words(settings: Mapping[str, Any]) -> str:
     whether it is that of each class against the rest."""
     each = ", each class against the rest" if settings.get("multiclass") else ""
     parameters = settings.get("params", {}).get(Settings.OF_LOSS, {})
-    return Settings.shown_loss(settings["loss"], parameters) + each
+    bound = settings.get("weight_bound")
+    return Settings.shown_loss(settings["loss"], parameters, None, bound) + each
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ class Comparison:
     multiclass : ``"ovr"`` for fits of each class against the rest.
     externals : the labels that are external algorithms (``dpcore_lab.externals``).
     caps : of each fit of theirs, in seconds and in GiB of memory.
+    weight, weight_bound : the column of the files' rows that has their weights, and the public
+        bound of these.
     """
 
     algorithms: tuple[str, ...]
@@ -105,11 +108,18 @@ class Comparison:
     use: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     externals: tuple[str, ...] = ()
     caps: tuple[float, float] = (600.0, 4.0)
+    weight: str | None = None
+    weight_bound: float | None = None
 
     @property
     def measured_l2(self) -> float:
         """The l2 of the objective that is measured, the same for every algorithm."""
         return self.l2 or 0.0
+
+    def shown_loss(self, loss: Loss) -> str:
+        """Return the loss, its parameters and the bound of rows' weights as one reads them."""
+        parameters = Settings.loss_parameters(loss)
+        return Settings.shown_loss(self.loss, parameters, None, self.weight_bound)
 
     @property
     def loss_params(self) -> Mapping[str, str]:
@@ -123,18 +133,22 @@ class Comparison:
             dict.fromkeys(label for label in (*self.params, *self.use) if label != Settings.OF_LOSS)
         )
 
+    def quick(self) -> Comparison:
+        """Return the same comparison of one repeat, and of the least and the largest epsilon."""
+        ends = dict.fromkeys((min(self.epsilons), max(self.epsilons)))
+        return replace(self, repeats=1, epsilons=tuple(ends))
+
     def with_nothing_set(self) -> Comparison:
         """Return the same comparison with the algorithms' parameters left to them."""
         return replace(self, params={Settings.OF_LOSS: self.loss_params}, use={})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as JSON-able data; a trust model, fits against the rest, filled slots
-        and externals only where they were asked for, so that results of before there were any go
-        on."""
+        """Return the settings as JSON-able data; some only where they were asked for, so that
+        results of before there were any go on."""
         settings = asdict(self)
         if not self.externals:
             del settings["caps"]
-        for name in ("trust", "multiclass", "use", "externals"):
+        for name in ("trust", "multiclass", "use", "externals", "weight", "weight_bound"):
             if not settings[name]:
                 del settings[name]
         return {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()}
@@ -167,6 +181,7 @@ class Comparison:
             units=is_chosen and any(request.has_units for request in self._requests),
             seed=seed,
             multiclass=self.multiclass,
+            weight_bound=self.weight_bound,
         )
 
 

@@ -128,7 +128,7 @@ def ids_of_join(tree: Any, unit: str | None, folds: Folds) -> JoinedIds | None:
 def require_alike_in_postgresql(
     connection: Any, ids: JoinedIds, names: Sequence[str], refuse: Callable[[str], None]
 ) -> None:
-    """Refuse, by a clause, ids of which PostgreSQL's catalogue does not say that equal ones are the
+    """Refuse, by a clause, ids unless PostgreSQL's catalogue says that equal ones are the
     same. ``names`` : of the tables, every part quoted."""
     found = [connection.execute(_IDS, (name, ids.unit)).fetchall() for name in names]
     kinds = [
