@@ -44,6 +44,7 @@ _DECLARED: tuple[tuple[tuple[str, ...], pa.DataType], ...] = (
 )
 """Parts of the names of declared types, as in SQLite's rules of affinity, and what they mean."""
 _KINDS_OF_IDS = {"INT": "INTEGER", "INTEGER": "INTEGER", "TEXT": "TEXT"}
+_WITH_STRICT = (3, 37)
 _ALIKE = "INTEGER and TEXT in STRICT tables without a collation"
 _IDS = """
 SELECT upper(info.type), info.hidden, made.sql
@@ -160,6 +161,8 @@ def _columns_of(opened: sqlite3.Connection, table: Table, query: Query) -> set[s
 def _kind_of_ids(opened: sqlite3.Connection, table: Table, unit: str) -> str | None:
     """Return the type of the ids of a table, ``None`` where SQLite does not hold each cell to it,
     or may compare texts otherwise than by their bytes."""
+    if sqlite3.sqlite_version_info < _WITH_STRICT:
+        return None
     for kind, hidden, sql in opened.execute(_IDS, (table.name, unit)):
         if not hidden and "collate" not in sql.lower():
             return _KINDS_OF_IDS.get(kind)

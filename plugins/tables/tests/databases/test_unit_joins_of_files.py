@@ -112,6 +112,13 @@ def test_a_table_of_sqlite_that_holds_no_cell_to_its_type_needs_the_claim(tmp_pa
             read(address, JOIN)
 
 
+def test_a_sqlite_without_strict_tables_needs_the_claim(tmp_path, monkeypatch):
+    address = made(tmp_path, "sqlite", "INT")
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
+    with pytest.raises(InvalidInputError, match="INTEGER and TEXT in STRICT tables"):
+        read(address, JOIN)
+
+
 OTHERS = [
     "select pid, x, paid from visits left join people using (pid)",
     "select pid, x, paid from visits natural join people",
