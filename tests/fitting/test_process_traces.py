@@ -77,12 +77,20 @@ def writer(folder, suffix, write):
     return written
 
 
+def together(cells):
+    """Return the cells in groups of four: what one of them leaves shows beside others, but for
+    quotes, which may reach over the next rows."""
+    quoted = [cell for cell in cells if isinstance(cell, str) and '"' in cell]
+    others = [cell for cell in cells if not isinstance(cell, str) or '"' not in cell]
+    return [[cell] for cell in quoted] + [others[i : i + 4] for i in range(0, len(others), 4)]
+
+
 def texts(folder, kinds=tuple(KINDS)):
     write = writer(folder, "csv", lambda cells, path: path.write_text(text_of(cells)))
     for kind in kinds:
         good = write(good_cells(kind))
-        for cell in TEXTS[[*KINDS].index(kind) % 8 :: 8]:
-            yield good, write([*good_cells(kind), cell]), schema_of(kind)
+        for cells in together(TEXTS[[*KINDS].index(kind) % 8 :: 8]):
+            yield good, write([*good_cells(kind), *cells]), schema_of(kind)
 
 
 def scaled_down(folder):
@@ -105,8 +113,8 @@ def columns(folder):
     # of text files.
     for number, kind in enumerate(KINDS):
         good = write(good_cells(kind))
-        for cell in TEXTS[(number + 4) % 8 :: 8]:
-            yield good, write([*good_cells(kind), cell]), schema_of(kind)
+        for cells in together(TEXTS[(number + 4) % 8 :: 8]):
+            yield good, write([*good_cells(kind), *cells]), schema_of(kind)
 
 
 def frames(folder):
@@ -115,9 +123,8 @@ def frames(folder):
     )
     for number, kind in enumerate(KINDS):
         good = write(good_cells(kind))
-        for cell in OBJECTS[number % 4 :: 4]:
-            if is_legal(kind, cell):
-                yield good, write([*good_cells(kind), cell]), schema_of(kind)
+        for cells in together([c for c in OBJECTS[number % 2 :: 2] if is_legal(kind, c)]):
+            yield good, write([*good_cells(kind), *cells]), schema_of(kind)
 
 
 def lines(folder, suffix, keys, good, odd):
