@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import LedgerError
 from dpcore.plugin.ledgers import Found
 from dpcore.plugin.parts import AdditiveAccountant, OneProcess, ReservingAccountant
+from dpcore_ledger.held import Held
 from dpcore_ledger.reference import reference_of
 from dpcore_ledger.run_log import RunLog
 from dpcore_ledger.standing import standing_of_run
@@ -19,6 +20,7 @@ from dpcore_ledger.stores import part_at
 from dpcore_ledger.stores.store import COPY
 
 if TYPE_CHECKING:
+    from dpcore.plugin import Accountant
     from dpcore.plugin.ledgers import LedgerEntry
     from dpcore_ledger.chain import Entry
     from dpcore_ledger.cost import Cost
@@ -35,15 +37,18 @@ class Reservation(OneProcess):
 
     Parameters
     ----------
+    own : the run's filter, empty, which its releases are held to (``dpcore_ledger.held``).
     entry : the reservation as it is stored.
     state : of the ledger with it.
     """
 
-    def __init__(self, ledger: DecidedEntries, entry: Entry, cost: Cost, state: State) -> None:
+    def __init__(
+        self, ledger: DecidedEntries, own: Accountant, entry: Entry, cost: Cost, state: State
+    ) -> None:
         super().__init__()
         self._ledger, self._cost, self._entry = ledger, cost, entry
         self._filter = state.budgets[entry.body["budget"]].filter
-        self.log = RunLog(ledger.store, entry.number, entry.digest)
+        self.log = RunLog(ledger.store, entry.number, entry.digest, Held.of(own))
         run = state.runs[entry.number].number
         self.reference = reference_of(state.id, run, entry, part_at(ledger.path))
         """The place of the run in the ledger, which a model keeps."""

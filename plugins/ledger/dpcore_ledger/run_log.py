@@ -1,10 +1,10 @@
 """The releases of a run, written down as they happen, those of a tenth of a second together.
 
-Nothing rests on them: the run's whole budget was charged before the first. So they do not wait for
-the disk, nor each for a transaction of its own: what a process that is killed has not written, it
-has charged all the same. But nothing is drawn where the releases before it cannot be written, nor
-once the run was closed by others, which is asked at each. Their digests begin with that of the
-run's reservation.
+The run's whole budget was charged before the first, and each is held to it
+(``dpcore_ledger.held``). So they do not wait for the disk, nor each for a transaction of its own:
+what a process that is killed has not written, it has charged all the same. But nothing is drawn
+where the releases before it cannot be written, nor once the run was closed by others, which is
+asked at each. Their digests begin with that of the run's reservation.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dpcore.plugin.ledgers import LedgerEntry
 from dpcore.plugin.parts import Ledger
 
 if TYPE_CHECKING:
+    from dpcore_ledger.held import Held
     from dpcore_ledger.stores.store import Store
 
 __all__ = ["RunLog", "digest_of_release"]
@@ -48,11 +49,12 @@ class RunLog(Ledger[LedgerEntry]):
     ----------
     store : the ledger's.
     run, digest : number and digest of the run's reservation.
+    held : what that holds of the run's releases.
     """
 
-    def __init__(self, store: Store, run: int, digest: str) -> None:
+    def __init__(self, store: Store, run: int, digest: str, held: Held) -> None:
         super().__init__()
-        self._store, self._run = store, run
+        self._store, self._run, self._held = store, run, held
         self._lock, self._is_closed = threading.Lock(), False
         self._waiting: list[LedgerEntry] = []
         self._due, self._in_doubt = 0.0, False
@@ -61,10 +63,12 @@ class RunLog(Ledger[LedgerEntry]):
 
     def charge(self, entry: LedgerEntry) -> None:
         """Charge an entry, for good. Raises LedgerError, and nothing is drawn then, where the run
-        is closed, or it is time to write and that cannot be done."""
+        is closed, or it is time to write and that cannot be done; what ``Held.after`` raises for a
+        release that its reservation does not hold."""
         with self._lock:
             if self._is_closed:
                 raise LedgerError(_CLOSED)
+            held = self._held.after(entry)
             waiting = [*self._waiting, entry]
             if time.monotonic() >= self._due or len(waiting) >= _MOST:
                 if not self._write(waiting):
@@ -72,7 +76,7 @@ class RunLog(Ledger[LedgerEntry]):
                 waiting = []
             elif self._is_ended():
                 raise LedgerError(_CLOSED)
-            self._waiting = waiting
+            self._waiting, self._held = waiting, held
             super().charge(entry)
 
     def _is_ended(self) -> bool:

@@ -105,7 +105,7 @@ class TableLedger(DecidedEntries):
         except BaseException:
             self.close()
             raise
-        return Reservation(self, entry, *found[-1])
+        return Reservation(self, run.accountant, entry, *found[-1])
 
     def _require_kept(self, entry: Entry) -> None:
         """Raise LedgerError where a store of somebody's own has not kept the entry."""
