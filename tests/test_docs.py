@@ -89,6 +89,15 @@ def test_the_examples_of_hooks_are_those_of_the_distribution():
 
 
 @needs_readme
+def test_scripts_that_make_the_pages_are_typed():
+    # What they import was renamed once, and the site's own step alone had seen it.
+    typed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]["files"]
+    scripts = {relative(path) for path in (*DOCS.glob("*.py"), *DOCS.glob("site/*.py"))}
+    assert "docs/site/pages.py" in scripts
+    assert [s for s in sorted(scripts) if not s.startswith(tuple(typed))] == []
+
+
+@needs_readme
 def test_no_section_of_the_page_on_hooks_is_long():
     sections = re.split(r"^(?=## )", (DOCS / "hooks.md").read_text(), flags=re.MULTILINE)
     long = [section.partition("\n")[0] for section in sections if section.count("\n") > 40]
