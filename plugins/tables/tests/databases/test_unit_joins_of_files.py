@@ -49,6 +49,7 @@ ALIKE = [
 ]
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize(("scheme", "kind"), ALIKE)
 def test_a_join_by_ids_that_are_the_same_needs_no_claim(tmp_path, scheme, kind):
     ids = [f"00000000-0000-0000-0000-00000000000{k}" if kind == "UUID" else k for k in (1, 2, 3)]
@@ -94,6 +95,7 @@ UNLIKE = [
 ]
 
 
+@pytest.mark.some_fast
 @pytest.mark.parametrize(("scheme", "of_visits", "of_people"), UNLIKE)
 def test_ids_that_may_be_equal_and_not_the_same_need_the_claim(
     tmp_path, scheme, of_visits, of_people
@@ -197,6 +199,7 @@ def rows_of_others(folder, scheme, unit):
     return sorted(row for row in rows if str(row[0]) != unit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", OPENED)
 def test_all_rows_of_a_unit_move_no_other_units_rows(tmp_path, scheme):
     rng, ids = np.random.default_rng(5), ["a", "A", "b", " a", "ä", "1", "01"]
