@@ -5,6 +5,7 @@ import ast
 import re
 
 import pytest
+from statements import statements_of
 from test_house_rules import faults_by_file
 
 # Called by the constructors of their classes alone, or on a copy that was just made.
@@ -122,7 +123,7 @@ def empty_at_first(tree):
             names = node.targets if isinstance(node, ast.Assign) else [node.target]
             if EMPTY.fullmatch(ast.unparse(node.value)) and ast.unparse(names[0]) != "__all__":
                 yield from map(ast.unparse, names)
-    for node in (each for each in ast.walk(tree) if isinstance(each, ast.Global)):
+    for node in (each for each in statements_of(tree) if isinstance(each, ast.Global)):
         yield from node.names
 
 

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from statements import statements_of
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted(
@@ -120,7 +121,7 @@ UNPLAIN = re.compile(r"(?<!-)\b(one that|of which|stands)\b")
 
 def unplain(tree):
     """Yield docstrings that open with "What" or have a phrase that hides its subject."""
-    for node in ast.walk(tree):
+    for node in statements_of(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             text = " ".join(str(node.value.value).split())
             if text.startswith("What "):
@@ -236,7 +237,7 @@ def test_a_shared_generator_is_found(line):
 
 def kernels(tree):
     """Yield each function under njit with its decorator's arguments as text."""
-    for node in ast.walk(tree):
+    for node in statements_of(tree):
         for decorator in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
             call = decorator if isinstance(decorator, ast.Call) else ast.Call(decorator, [], [])
             if ast.unparse(call.func).split(".")[-1] in ("njit", "jit", "vectorize", "guvectorize"):
@@ -348,7 +349,7 @@ def test_it_would_be_found(what, line):
 
 def kernels_of(tree):
     """Yield name and lines of code, without signature and docstring, of each compiled function."""
-    for node in ast.walk(tree):
+    for node in statements_of(tree):
         if isinstance(node, ast.FunctionDef) and "njit" in map(
             ast.unparse, (getattr(d, "func", d) for d in node.decorator_list)
         ):

@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from statements import statements_of
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = {"dpcore": ROOT / "dpcore", **{p.name: p for p in ROOT.glob("plugins/*/dpcore_*")}}
@@ -42,7 +43,7 @@ def modules_of(name, folder):
 def imported(tree, module, is_package):
     """Yield the names that a module imports, wherever in it: in functions and for types too."""
     package = module.split(".") if is_package else module.split(".")[:-1]
-    for node in ast.walk(tree):
+    for node in statements_of(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -7,6 +7,7 @@ raises in its place, and ``contextlib.suppress`` goes on behind the block.
 import ast
 
 import pytest
+from statements import statements_of
 from test_house_rules import ROOT, SOURCES, relative
 
 from dpcore import errors
@@ -38,7 +39,7 @@ STRICT = (
 
 def handlers(tree):
     """Yield each handler with the names of what it catches, and what it raises and calls."""
-    for node in ast.walk(tree):
+    for node in statements_of(tree):
         if isinstance(node, ast.ExceptHandler):
             kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
             names = {ast.unparse(kind).rpartition(".")[2] for kind in kinds if kind is not None}

@@ -1,12 +1,14 @@
 """The pages of names that plugin authors import, which dpcore's own plugins keep to."""
 
 import ast
+import functools
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from statements import statements_of
 
 import dpcore.plugin
 from dpcore.plugin import Problem, columns, commands, engines, ledgers, parts, readers, steps
@@ -43,14 +45,20 @@ THIRD_PARTIES = [*ROOT.glob("tests/third_party/*/**/*.py"), *ROOT.glob("tests/st
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("plugins/*/*.md")]
 
 
+@functools.cache
+def names_imported(text):
+    """Return the modules that a file imports names from, each with a name."""
+    return [
+        (str(node.module), each.name)
+        for node in statements_of(ast.parse(text))
+        if isinstance(node, ast.ImportFrom)
+        for each in node.names
+    ]
+
+
 def names_from_pages(text):
     """Return the pages' names that a file imports, each with its page."""
-    return {
-        (node.module, each.name)
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("dpcore.plugin")
-        for each in node.names
-    }
+    return {each for each in names_imported(text) if each[0].startswith("dpcore.plugin")}
 
 
 def python_of(document):
@@ -69,20 +77,19 @@ def test_the_pages_have_so_many_names_each_once_and_with_a_user():
     assert len(named) == len({name for page, name in named}) == NAMES
 
 
-def deep_imports(tree):
+def deep_imports(text):
     """Yield the names of the core that a file imports, of no page."""
     allowed = {"dpcore", "dpcore.errors", *(f"dpcore.{page}" for page in PAGES)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] == "dpcore":
-            if node.module not in allowed:
-                yield from (f"{node.module}.{each.name}" for each in node.names)
+    for module, name in names_imported(text):
+        if module.split(".")[0] == "dpcore" and module not in allowed:
+            yield f"{module}.{name}"
 
 
 def test_plugins_of_ours_import_from_the_pages():
-    found = {path: [*deep_imports(ast.parse(path.read_text()))] for path in PLUGINS}
+    found = {path: [*deep_imports(path.read_text())] for path in PLUGINS}
     assert {path: names for path, names in found.items() if names} == {}
 
 
 def test_an_import_of_no_page_is_found():
     lines = "from dpcore import fit\nfrom dpcore.plugin import Noise\nfrom dpcore.model import file"
-    assert [*deep_imports(ast.parse(lines))] == ["dpcore.model.file"]
+    assert [*deep_imports(lines)] == ["dpcore.model.file"]
