@@ -257,8 +257,8 @@ class MinimumObjective:
 
     @property
     def gap(self) -> float:
-        problem, known, bits = self.minimizer.problem, _Certificate.of(self.minimizer), self.bits
-        n = rows_at_most(problem)
+        problem, known = self.minimizer.problem, _Certificate.of(self.minimizer)
+        n, bits = rows_at_most(problem), objective_bits(problem, known.ball)
         public = n * (problem.l2 * known.ball.radius**2 + known.ball.high) * 2.0**-48
         # The public part is rounded: sums of so many terms (Higham 2002, section 3.1).
         size = math.prod(problem.w_shape)
@@ -277,8 +277,8 @@ class MinimumObjective:
     @property
     def middle(self) -> float | None:
         """A figure that is subtracted for each row where their number is private."""
-        ball, problem = self.minimizer.ball, self.minimizer.problem
-        return ball.low + ball.spread / 2 if problem.n is None else None
+        ball = self.minimizer.ball if self.minimizer.problem.n is None else None
+        return ball and ball.low + ball.spread / 2
 
     @property
     def most_rows(self) -> int | None:

@@ -64,11 +64,12 @@ class PublicBall:
         Raises InvalidInputError for l2 = 0, a loss without a bound, or a radius at which margins
         are no longer exact.
         """
-        if LossFacts.of(problem.loss).weighs_rows:
+        facts = LossFacts.of(problem.loss)
+        if facts.weighs_rows:
             raise InvalidInputError("No public ball is known for rows of weights of their own.")
         if not problem.l2 > 0:
             raise InvalidInputError("A public ball needs strong convexity; pass --l2 above 0.")
-        radius = math.sqrt(_pull(problem) / problem.l2)
+        radius = math.sqrt(_pull(problem, facts) / problem.l2)
         radius = (radius * (OUTSIDE if problem.n is None else 1.0) + slack) * _UP
         margin = radius * problem.row_norm * _UP
         if radius * problem.raw_norm_bound > 2.0 ** (Problem.MARGIN_BITS - 1):
@@ -76,7 +77,7 @@ class PublicBall:
                 f"l2={problem.l2:g} is too small for rows of norm {problem.raw_norm_bound:g}: the "
                 "ball that holds the minimiser is too large for exact margins. Raise --l2."
             )
-        low, high = _range(problem, margin)
+        low, high = _range(problem, facts, margin)
         slope = problem.loss.lipschitz
         if not math.isfinite(slope):
             slope = (margin + 1.0) * _UP
@@ -95,7 +96,8 @@ class PublicBall:
 
 def penalty_of(problem: Problem) -> RadialPenalty:
     """Return the public term of the objective that keeps its minimiser within the ball."""
-    return RadialPenalty.of(problem, PublicBall.of(problem).radius, _pull(problem))
+    pull = _pull(problem, LossFacts.of(problem.loss))
+    return RadialPenalty.of(problem, PublicBall.of(problem).radius, pull)
 
 
 def paper_slack(problem: Problem) -> float:
@@ -111,13 +113,12 @@ def loss_at_zero(problem: Problem) -> float:
     return 0.5 if LossFacts.of(problem.loss).quadratic else _at_zero(problem)
 
 
-def _pull(problem: Problem) -> float:
+def _pull(problem: Problem, facts: LossFacts) -> float:
     """Return the maximum of -m l'(m) over margins and labels, rounded up."""
-    loss, facts = problem.loss, LossFacts.of(problem.loss)
     if facts.quadratic:
         return 0.25
     if not (facts.classification and facts.convex):
-        raise InvalidInputError(f"No public ball is known for the loss {loss.name}.")
+        raise InvalidInputError(f"No public ball is known for the loss {problem.loss.name}.")
     return _at_zero(problem) * _UP if facts.radial_slope is None else facts.radial_slope
 
 
@@ -131,9 +132,9 @@ def _at_zero(problem: Problem) -> float:
     return float(values.max()) + 2.0**-30
 
 
-def _range(problem: Problem, margin: float) -> tuple[float, float]:
+def _range(problem: Problem, facts: LossFacts, margin: float) -> tuple[float, float]:
     """Return bounds of a row's loss at margins up to ``margin`` in l2, rounded outward."""
-    loss, facts = problem.loss, LossFacts.of(problem.loss)
+    loss = problem.loss
     if facts.quadratic:
         return 0.0, 0.5 * (margin + 1.0) ** 2 * _UP
     if problem.n_margins > 1:
