@@ -35,7 +35,7 @@ class Rehearsal:
 
     The session's engine offers that one by ``without_rows``; else nothing is rehearsed. Nothing is
     drawn from the session's noise. Of a query that is no sum the sums are asked that it holds, or
-    that a method ``rehearsed`` of a part of it returns.
+    that a method ``rehearsed`` of a part of it returns, or the functions of a block of no rows.
 
     ``problem`` : given the run's facts, the first query comes with the sum that most runs ask
     later, so that its kernels are there before the first charge.
@@ -81,7 +81,7 @@ class Rehearsal:
         self._engine = self._whole.without_rows()
         if (problem := self._problem) is not None:
             usual = ClippedGradientSum(problem, np.zeros(problem.w_shape), 1.0)
-            for asked in (usual, _KernelsOfRows(problem)):
+            for asked in (usual, _Loads(partial(_kernels_of_rows, problem))):
                 with suppress(AnswerError):  # Nobody asked it yet.
                     load_now(partial(self._answer, asked))
 
@@ -90,32 +90,39 @@ class Rehearsal:
             NoiseSource.load_kernels(self._engine.answer(query).size)
 
 
-class _KernelsOfRows:
-    """A sum that calls what queries of a run call of a block and of its loss, for that alone."""
+class _Loads:
+    """A sum that hands a block of no rows to a function, for the kernels that this loads."""
 
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
+    def __init__(self, load: Callable[[Block], Any]) -> None:
+        self._load = load
 
     def start(self) -> np.ndarray:
-        return np.zeros(self._problem.w_shape, dtype=np.int64)
+        return np.zeros(1, dtype=np.int64)
 
     def answer_block(self, block: Block) -> np.ndarray:
-        facts, z = LossFacts.of(self._problem.loss), block.margins(self.start().astype(np.float64))
-        slopes, copy = np.empty(z.shape), clamped_labels(block.y)
-        facts.value(z, block.y, np.empty(block.n_rows))
-        for slope in filter(None, (facts.dvalue, facts.precise_dvalue)):
-            # A kernel of what nobody may write to is another one.
-            slope(z, block.y, slopes)
-            slope(z.copy(), copy, slopes)
-        return block.weighted_sum(slopes).astype(np.int64)
+        self._load(block)
+        return self.start()
+
+
+def _kernels_of_rows(problem: Problem, block: Block) -> None:
+    """Call what queries of a run call of a block and of its loss, for that alone."""
+    facts, z = LossFacts.of(problem.loss), block.margins(np.zeros(problem.w_shape))
+    slopes, copy = np.empty(z.shape), clamped_labels(block.y)
+    facts.value(z, block.y, np.empty(block.n_rows))
+    for slope in filter(None, (facts.dvalue, facts.precise_dvalue)):
+        # A kernel of what nobody may write to is another one.
+        slope(z, block.y, slopes)
+        slope(z.copy(), copy, slopes)
+    block.weighted_sum(slopes)
 
 
 def _asked_by(parts: Iterable[Any]) -> Iterator[Any]:
     """Yield the sums that a query asks before it answers: those that it holds, and those that a
-    part's ``rehearsed`` returns."""
+    part's ``rehearsed`` returns, a function as the sum that calls it."""
     for part in parts:
         yield part
-        yield from getattr(part, "rehearsed", tuple)()
+        for asked in getattr(part, "rehearsed", tuple)():
+            yield _Loads(asked) if callable(asked) else asked
 
 
 def _sum_of(query: Any) -> Any:

@@ -210,12 +210,8 @@ def others():
     reduction = part("dpcore_accuracy_first.noise_chain.mechanism:NoiseReduction")
     yield reduction(RowCount("l1"), (0.5, 1.0), 0.5, 1.0, asked)
     yield part("dpcore_accounting.laws.continuous_law:ContinuousLaw")((("normal", 1.0),))
-    vertices = "dpcore_frank_wolfe.vertex_scores:"
-    scores = part(f"{vertices}VertexScores")(p, 2.0, 0.5, np.array([0, 4]))
-    yield part(f"{vertices}LoadedKernels")(scores)
     ridge = make_problem(Rows(np.zeros((4, 3)), np.ones(4)), ADD, Squared())
     models = part("dpcore_tukey.part_models:PartModels")(ridge, 9)
-    yield part("dpcore_tukey.part_models:LoadedModels")(models)
     yield part("dpcore_tukey.propose_test_release:ProposeTestRelease")(models, 1.0, 0.1, 0.5, 2)
     yield part("dpcore_tables.weights.sample_weighted:SampleWeighted")(Logistic(), 2.0)
 

@@ -120,6 +120,41 @@ def test_a_module_that_is_not_there_is_refused_uncharged():
     assert session.ledger == ()
 
 
+class ByTable:
+    """Counts rows by going through the table, and loads what it needs by a function."""
+
+    kind = "count"
+
+    def __init__(self, load):
+        self._load = load
+
+    def rehearsed(self):
+        return (self._load,)
+
+    def answer_table(self, table, noise):
+        return np.array([sum(block.n_rows for block in table.blocks)], dtype=np.int64)
+
+    def sensitivity(self, relation):
+        return Sensitivity("l2", float(relation.rows_changed), relation)
+
+
+def test_a_query_loads_what_it_needs_by_a_function_of_no_rows():
+    rows, session = [], open_session()
+    session.release(ByTable(lambda block: rows.append(block.n_rows)), Gaussian(100.0))
+    session.release(ByTable(lambda block: rows.append(block.n_rows)), Gaussian(100.0))
+    assert rows == [0] and session.releases == {"count": 2}
+
+
+def test_a_function_that_cannot_load_is_refused_uncharged():
+    def load(block):
+        import there_is_no_such_module  # noqa: F401
+
+    session = open_session()
+    with pytest.raises(KernelError, match="ModuleNotFoundError: No module named 'there_is_no"):
+        session.release(ByTable(load), Gaussian(100.0))
+    assert session.ledger == ()
+
+
 def test_what_no_rows_do_not_suit_is_released_all_the_same():
     session = open_session()
     session.release(Counts(lambda block: int(block.y.max())), Gaussian(100.0))

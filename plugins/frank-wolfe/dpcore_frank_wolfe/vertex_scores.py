@@ -14,10 +14,12 @@ from dpcore_frank_wolfe.kernels import signed_scores
 from dpcore_frank_wolfe.row_state import Point, RowState, keep, state_for
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcore.plugin import NeighboringRelation
     from dpcore.plugin.parts import Block, NoiseSource, Table
 
-__all__ = ["MOST_STEPS", "LoadedKernels", "VertexScores", "sparse_point"]
+__all__ = ["MOST_STEPS", "VertexScores", "sparse_point"]
 
 MOST_STEPS = 2**14
 """Sums of steps' numbers are below 2^27, entries at most 2^28 steps: margins cannot wrap around."""
@@ -134,29 +136,12 @@ class VertexScores:
         bits = Problem.FEATURE_BITS + self.bits
         return Sensitivity("linf", bound, relation, bits, change_range=2 * bound)
 
-    def rehearsed(self) -> tuple[LoadedKernels]:
-        return (LoadedKernels(self),)
+    def rehearsed(self) -> tuple[Callable[[Block], None]]:
+        return (self._load,)
 
-
-@sealed
-@dataclass(frozen=True, slots=True, eq=False)
-class LoadedKernels:
-    """A sum that is asked of no rows, so that what ``VertexScores`` needs is loaded."""
-
-    scores: VertexScores
-
-    kind: ClassVar[str] = "selection"
-
-    def start(self) -> np.ndarray:
-        return np.zeros(1, dtype=np.int64)
-
-    def answer_block(self, block: Block) -> np.ndarray:
-        none = block.take(np.empty(0, dtype=np.int64))
-        self.scores.scores(RowState([none], block.n_features))
-        return self.start()
-
-    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
-        return Sensitivity("linf", 1.0, relation)
+    def _load(self, none: Block) -> None:
+        """Call what an answer calls, with a block of no rows."""
+        self.scores(RowState([none], none.n_features))
 
 
 def sparse_point(

@@ -8,7 +8,7 @@ from scipy.sparse import csr_matrix
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import SeededNoise, Sensitivity, Table, load_registry
-from dpcore_frank_wolfe.vertex_scores import LoadedKernels, VertexScores, sparse_point
+from dpcore_frank_wolfe.vertex_scores import VertexScores, sparse_point
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 PICKS = np.array([2, 9, 2, 6, 0, 2, 11, 5])
@@ -164,9 +164,16 @@ def test_figures_out_of_range_are_refused(field, value, match):
         VertexScores(problem_of(), **fields)
 
 
-def test_kernels_are_loaded_by_a_sum_over_no_rows():
+def test_kernels_are_loaded_by_a_block_of_no_rows():
     query = VertexScores(problem_of(), 3.0, 0.75, PICKS)
-    (loaded,) = query.rehearsed()
-    assert type(loaded) is LoadedKernels
-    assert loaded.answer_block(table_of(*rows_of()).blocks[0]).tolist() == [0]
-    assert loaded.sensitivity(ADD).bound == 1.0
+    (load,) = query.rehearsed()
+    none = table_of(*rows_of()).without_rows().blocks[0]
+    seen, honest = [], VertexScores.scores
+
+    def scores(self, state):
+        seen.append(honest(self, state).size)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(VertexScores, "scores", scores)
+        load(none)
+    assert seen == [2 * D]

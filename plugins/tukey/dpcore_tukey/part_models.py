@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from dpcore.plugin.parts import LossFacts, Sensitivity, Table, sealed
 from dpcore_tukey.kernels import add_products, back_substitute, eliminate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcore.plugin.parts import Block, NoiseSource
 
 __all__ = ["LARGEST_STEPS", "MOST_ENTRIES", "PartModels", "entries_of", "middle_of"]
@@ -138,33 +140,16 @@ class PartModels:
         bound = float(np.ldexp(2.0 * LARGEST_STEPS, -Problem.PARAMETER_BITS))
         return Sensitivity("linf", bound, relation, grid_bits=Problem.PARAMETER_BITS)
 
-    def rehearsed(self) -> tuple[Any, ...]:
-        return (LoadedModels(self),)
+    def rehearsed(self) -> tuple[Callable[[Block], None]]:
+        return (self._load,)
 
-
-@sealed
-@dataclass(frozen=True, slots=True, eq=False)
-class LoadedModels:
-    """A sum that is asked of no rows, so that what ``PartModels`` needs is loaded."""
-
-    models: PartModels
-
-    kind: ClassVar[str] = "models"
-
-    def start(self) -> np.ndarray:
-        return np.zeros(1, dtype=np.int64)
-
-    def answer_block(self, block: Block) -> np.ndarray:
-        none = block.take(np.empty(0, dtype=np.int64))
-        width = self.models.problem.n_features + 1
+    def _load(self, none: Block) -> None:
+        """Call what an answer calls, with a block of no rows."""
+        width = self.problem.n_features + 1
         products = np.zeros((1, width * (width + 1) // 2), dtype=np.int64)
         whose = np.empty(0, dtype=np.int64)
-        add_products(self.models._steps(none), whose, np.zeros(1, dtype=np.int64), products)
-        self.models._fit(0, products[0])
-        return self.start()
-
-    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
-        return Sensitivity("linf", 1.0, relation)
+        add_products(self._steps(none), whose, np.zeros(1, dtype=np.int64), products)
+        self._fit(0, products[0])
 
 
 def middle_of(problem: Problem, w: np.ndarray) -> float:
