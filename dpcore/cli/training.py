@@ -63,7 +63,12 @@ def run_and_tell(
             note_saved(LedgerRequest(of_table.ledger), training.model, out)
         ledger = of_table.of(training.model.schema)
         tell_training(
-            training, out, ledger, **{name: given[name] for name in ("as_json", "quiet", "schema")}
+            training,
+            out,
+            ledger,
+            as_json=given["as_json"],
+            quiet=given["quiet"],
+            schema=given.get("schema"),
         )
 
 
