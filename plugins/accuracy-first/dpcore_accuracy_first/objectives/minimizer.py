@@ -277,8 +277,8 @@ class MinimumObjective:
     @property
     def middle(self) -> float | None:
         """A figure that is subtracted for each row where their number is private."""
-        ball = self.minimizer.ball if self.minimizer.problem.n is None else None
-        return ball and ball.low + ball.spread / 2
+        ball, problem = self.minimizer.ball, self.minimizer.problem
+        return ball.low + ball.spread / 2 if problem.n is None else None
 
     @property
     def most_rows(self) -> int | None:
