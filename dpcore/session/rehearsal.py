@@ -80,8 +80,10 @@ class Rehearsal:
         NoiseSource.load_kernels(1)
         self._engine = self._whole.without_rows()
         if (problem := self._problem) is not None:
-            usual = ClippedGradientSum(problem, np.zeros(problem.w_shape), 1.0)
-            for asked in (usual, _Loads(partial(_kernels_of_rows, problem))):
+            for asked in (
+                ClippedGradientSum(problem, np.zeros(problem.w_shape), 1.0),
+                _Loads(partial(_kernels_of_rows, problem)),
+            ):
                 with suppress(AnswerError):  # Nobody asked it yet.
                     load_now(partial(self._answer, asked))
 
@@ -121,8 +123,10 @@ def _asked_by(parts: Iterable[Any]) -> Iterator[Any]:
     part's ``rehearsed`` returns, a function as the sum that calls it."""
     for part in parts:
         yield part
-        for asked in getattr(part, "rehearsed", tuple)():
-            yield _Loads(asked) if callable(asked) else asked
+        yield from (
+            _Loads(asked) if callable(asked) else asked
+            for asked in getattr(part, "rehearsed", tuple)()
+        )
 
 
 def _sum_of(query: Any) -> Any:
