@@ -8,6 +8,7 @@ from dpcore.plugin import Settings
 from dpcore.plugin.commands import DataRequest, LedgerRequest, Run, make_plan
 from dpcore_ledger import TableLedger, Terms
 
+QUIET = {"as_json": True, "quiet": True}
 PLAN = make_plan(Settings("dp-gd", epsilon=1.0, params={"steps": "2"}))
 
 
@@ -27,8 +28,8 @@ def outcomes(ledger):
 
 def given(ledger):
     """Return the options of a command that fits, as far as its run takes them."""
-    options = {"out": None, "analyst": "", "same_table": False, "as_json": True, "quiet": True}
-    return {"ledger": ledger.path, **options}
+    nothing = dict.fromkeys(("out", "schema"))
+    return {"ledger": ledger.path, "analyst": "", "same_table": False, **nothing, **QUIET}
 
 
 def test_a_command_that_leaves_its_ledger_is_charged_all_the_same(asked, ledger, capsys):

@@ -1,6 +1,6 @@
 """No run releases more than its reservation, whatever its sessions' filter lets through."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -22,7 +22,6 @@ from dpcore.plugin.parts import (
 from dpcore_ledger import TableLedger, Terms
 from dpcore_ledger.cost import Run
 from dpcore_tables.statistics import open_session
-from dpcore_tuning.search import WholeBudget
 
 ROWS = "add-or-remove-one"
 BUDGET = 1.0, 1e-8
@@ -74,6 +73,15 @@ def test_a_release_of_a_kind_that_the_run_was_not_reserved_for_is_refused(ledger
     with pytest.raises(UnsupportedEventError):
         place.charge(release(event))
     place.charge(release(PureDpEvent(0.01)))
+
+
+@dataclass(frozen=True)
+class WholeBudget:
+    """As a search has it: no filter, but what its one release costs."""
+
+    epsilon: float
+    delta: float
+    name: str = "search"
 
 
 def test_a_search_is_one_release_of_what_was_reserved(ledger):
