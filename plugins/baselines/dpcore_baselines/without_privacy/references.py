@@ -52,8 +52,8 @@ def fit_nonprivate(
 
 def majority_label(table: Table) -> float:
     """Return the commonest label of the rows, whatever they weigh; the least of several."""
-    labels = (Table.plain_labels(block.y) for block in table.blocks)
-    values = np.concatenate([np.zeros(0), *labels])
+    plain = (Table.plain_labels(block.y) for block in table.blocks)
+    values = np.concatenate([np.zeros(0), *plain])
     labels, counts = np.unique(values, return_counts=True)
     return float(labels[counts.argmax()]) if labels.size else -1.0
 

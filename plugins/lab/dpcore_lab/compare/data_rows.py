@@ -97,8 +97,11 @@ class Rows:
             self._data = self._fold = None
             private = is_private(name)
             asked = self._comparison
-            weights = {"weight": asked.weight, "weight_bound": asked.weight_bound}
-            request = replace(request_for(name, asked.schema), **weights)
+            request = replace(
+                request_for(name, asked.schema),
+                weight=asked.weight,
+                weight_bound=asked.weight_bound,
+            )
             refuse_stdin(request.data)
             coins = unit_coins(name, self._key)
             data = request.load(self._relation, self._threads, coins=coins)

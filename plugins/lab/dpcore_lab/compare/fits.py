@@ -21,7 +21,7 @@ from dpcore_lab.compare.exact_figures import figures_of_constant, figures_of_w
 from dpcore_lab.compare.external_fits import external_row
 from dpcore_lab.compare.settings import loss_with
 from dpcore_tables.curves import curved
-from dpcore_tables.weights.sample_weighted import SampleWeighted
+from dpcore_tables.weights.of_classes import weighted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,8 +48,7 @@ class Fitter:
         self._comparison, self._threads = comparison, threads
         self._rows = Rows(comparison, key, threads)
         self._loss = loss_with(comparison.loss, comparison.loss_params)
-        bound = comparison.weight_bound
-        self._measured = self._loss if bound is None else SampleWeighted(self._loss, bound)
+        self._measured = weighted(self._loss, (), comparison.weight_bound)
         self._warm: set[tuple[str, str]] = set()
         self._kept = 1.0 - 1.0 / comparison.folds
 
