@@ -53,7 +53,7 @@ def test_a_section_of_a_step_that_is_not_installed_is_kept(name, tmp_path, monke
     step = "intervals" if name == "intervals" else "evaluation"
     assert model.sections_in_words() == [
         f"{step}: kept, and not shown. There is no step {step!r}. It is in dpcore-report: pip "
-        "install dpcore-report."
+        "install . plugins/* in a checkout of dpcore, or its wheel."
     ]
     model.save(tmp_path / "model.json")
     again = load_model(tmp_path / "model.json")
