@@ -28,7 +28,6 @@ from dpcore_baselines.perturbation.bounded import BoundedMinimizer
 from dpcore_baselines.perturbation.perturbed import PerturbedMinimizer, vertices
 from dpcore_lab.checks import check_mechanism, make_rows
 from dpcore_lab.made_tables.tables import Rows, make_problem, neighbours
-from dpcore_lab.outcomes.additive import ADDITIVE
 from dpcore_lab.outcomes.frequencies import assert_as_private_as
 from dpcore_lab.replay.replay import assert_within
 
@@ -244,10 +243,9 @@ def test_an_audit_admits_it_and_catches_noise_that_is_too_small(law, monkeypatch
 def test_the_second_noise_alone_is_audited_at_what_the_solver_leaves(law, monkeypatch):
     query = PerturbedMinimizer(make_problem(make_rows(20), ADD, Logistic()), 3.0, 1.5, law)
     known = query.sensitivity(ADD)
-    # Both laws are audited in all settings elsewhere, gamma noise by test_gamma.py. In these two
-    # what is found is what all of them find.
-    monkeypatch.setattr("dpcore_lab.checks.mechanisms.ADDITIVE", (ADDITIVE[1], ADDITIVE[3]))
-    check_mechanism(ApproximateMinima, known, most_coordinates=5)
+    # Both laws are audited in all settings elsewhere, gamma noise by test_gamma.py. Answers of two
+    # coordinates at most show as much too little noise as those of five.
+    check_mechanism(ApproximateMinima, known, most_coordinates=2)
     with pytest.raises(InvalidInputError, match="that its query has perturbed"):
         check_mechanism(ApproximateMinima)
     # Its broken twin: the charge says more noise than is drawn.
@@ -258,7 +256,7 @@ def test_the_second_noise_alone_is_audited_at_what_the_solver_leaves(law, monkey
 
     monkeypatch.setattr(ApproximateMinima, "release", quiet)
     with pytest.raises(AssertionError, match="further apart"):
-        check_mechanism(ApproximateMinima, known, most_coordinates=5)
+        check_mechanism(ApproximateMinima, known, most_coordinates=2)
 
 
 def test_a_capacity_that_is_too_small_makes_no_bound_smaller():
