@@ -12,8 +12,8 @@ from dpcore.plugin.parts import (
     GaussianDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
-    load_registry,
     SkellamDpEvent,
+    load_registry,
 )
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
 from dpcore_a_ddp.skellam_noise.composition import (
