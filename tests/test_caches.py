@@ -103,6 +103,7 @@ KEPT = {
     "dpcore/row_functions/row_function.py": "compiled loops of functions of a row, by their texts",
     "dpcore/data/blocks/frozen.py": "arrays that cannot change, weakly: they go with their rows",
     "plugins/frank-wolfe/dpcore_frank_wolfe/row_state.py": "margins, weakly: with their table",
+    "plugins/tukey/dpcore_tukey/kendall_scores.py": "correlations, weakly: with their table",
     "plugins/baselines/dpcore_baselines/losses/row_loss.py": "parameters of losses, with them",
     "plugins/lab/dpcore_lab/compare/workers.py": "a comparison's rows, in a process of its own",
     "plugins/lab/dpcore_lab/replay/canonical.py": "classes that a check met, by name",

@@ -212,6 +212,7 @@ def others():
     yield part("dpcore_accounting.laws.continuous_law:ContinuousLaw")((("normal", 1.0),))
     ridge = make_problem(Rows(np.zeros((4, 3)), np.ones(4)), ADD, Squared())
     models = part("dpcore_tukey.part_models:PartModels")(ridge, 9)
+    yield part("dpcore_tukey.kendall_scores:KendallScores")(ridge, (0,))
     yield part("dpcore_tukey.propose_test_release:ProposeTestRelease")(models, 1.0, 0.1, 0.5, 2)
     yield part("dpcore_tables.weights.sample_weighted:SampleWeighted")(Logistic(), 2.0)
 

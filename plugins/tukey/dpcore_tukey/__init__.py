@@ -13,5 +13,5 @@ def register_optimizers(register: Callable[..., None]) -> None:
         "tukey-em",
         "dpcore_tukey.tukey_em:TukeyEm",
         summary="Draws a point deep among the least squares fits of many parts of the rows.",
-        reference="Amin et al., ICLR 2023",
+        reference="Amin et al., ICLR 2023; Dick, Gillenwater & Joseph, NeurIPS 2023",
     )

@@ -1,10 +1,10 @@
-"""Products of the rows of many parts, and least squares from those of one."""
+"""Products of the rows of many parts, least squares from those of one, and pairs in order."""
 
 import numpy as np
 
 from dpcore.plugin import njit
 
-__all__ = ["add_products", "back_substitute", "eliminate"]
+__all__ = ["add_products", "back_substitute", "eliminate", "pairs_in_order"]
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -56,3 +56,29 @@ def back_substitute(matrix: np.ndarray, kept: np.ndarray, out: np.ndarray) -> No
             for j in range(k + 1, d):
                 rest -= matrix[k, j] * out[j]
             out[k] = rest / matrix[k, k]
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def pairs_in_order(x: np.ndarray, order: np.ndarray, ranks: np.ndarray, tree: np.ndarray) -> int:
+    """Return the pairs of rows that two columns have in the same order less those that they have in
+    opposite orders; a pair that is equal in one of them is neither.
+
+    ``x`` : one column. ``order`` : int64, places that sort it. ``ranks`` : int64, of the other
+    column, from 1, equal ones alike. ``tree`` : int64 zeros, one more than there are ranks: counts
+    of ranks below each, in a binary indexed tree (Fenwick 1994).
+    """
+    total, begin, n = 0, 0, order.size
+    for stop in range(1, n + 1):
+        total -= begin  # Rows of smaller x: less those of equal or larger rank, twice below.
+        for rank in (ranks[order[stop - 1]] - 1, ranks[order[stop - 1]]):
+            while rank > 0:
+                total += tree[rank]
+                rank -= rank & -rank
+        if stop == n or x[order[stop]] != x[order[begin]]:
+            for place in range(begin, stop):
+                rank = ranks[order[place]]
+                while rank < tree.size:
+                    tree[rank] += 1
+                    rank += rank & -rank
+            begin = stop
+    return total

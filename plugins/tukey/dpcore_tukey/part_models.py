@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -16,7 +17,14 @@ if TYPE_CHECKING:
 
     from dpcore.plugin.parts import Block, NoiseSource
 
-__all__ = ["LARGEST_STEPS", "MOST_ENTRIES", "PartModels", "entries_of", "middle_of"]
+__all__ = [
+    "LARGEST_STEPS",
+    "MOST_ENTRIES",
+    "PartModels",
+    "entries_of",
+    "middle_of",
+    "require_squares",
+]
 
 LARGEST_STEPS = 2**61
 """A coefficient in grid steps at most: 2^37, far beyond any that fits rows of length 1."""
@@ -33,7 +41,7 @@ _LEAST_SHARE = 2.0**-36
 @dataclass(frozen=True, slots=True, eq=False)
 class PartModels:
     """The coefficients of a least squares fit in each of ``models`` parts, int64 of shape (models,
-    n_features), in steps of ``2**-PARAMETER_BITS``.
+    n_columns), in steps of ``2**-PARAMETER_BITS``.
 
     A row's part is drawn by itself: the same law for every row, whatever is in it and in others.
     A fit is a function of the rows of its part alone. Products of rows and targets, truncated to
@@ -56,29 +64,38 @@ class PartModels:
     Parameters
     ----------
     problem : public facts, of the squared loss without weights. ``models`` : of parts, public.
+    columns : places of the features that the fits have, increasing: public, or released. ``None``:
+        all of them.
     """
 
     problem: Problem
     models: int
+    columns: tuple[int, ...] | None = None
 
     kind: ClassVar[str] = "models"
     whole_table: ClassVar[str] = "draws a part for each row"
 
     def __post_init__(self) -> None:
-        loss = LossFacts.of(self.problem.loss)
-        if self.problem.loss.name != "ridge" or loss.weighs_rows:
-            raise InvalidInputError(
-                "Tukey depth is for the squared loss, of rows without weights: --loss ridge "
-                "(loss='ridge')."
-            )
+        require_squares(self.problem)
         if type(self.models) is not int or not 3 <= self.models <= 2**16:
             raise InvalidInputError(f"Expected 3 <= models={self.models!r} <= 65536, an int.")
-        entries = entries_of(self.problem, self.models)
+        entries = entries_of(self.n_columns, self.models)
         if entries > MOST_ENTRIES or self.bits < 8:
             raise InvalidInputError(
-                f"The products of {self.problem.n_features} columns in {self.models} parts are too "
-                "many: take fewer columns, or fewer parts (--set models=)."
+                f"The products of {self.n_columns} columns in {self.models} parts are too many: "
+                "take fewer columns (--set columns=), or fewer parts (--set models=)."
             )
+        if not all(a < b for a, b in pairwise((-1, *self.places, self.problem.n_features))):
+            raise InvalidInputError(f"Expected columns={self.columns!r} to be places of features.")
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The places of the features that the fits have."""
+        return tuple(range(self.problem.n_features)) if self.columns is None else self.columns
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.places)
 
     @property
     def bits(self) -> int:
@@ -95,7 +112,7 @@ class PartModels:
         return self.problem.capacity if self.problem.n is None else None
 
     def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
-        width = self.problem.n_features + 1
+        width = self.n_columns + 1
         counts = np.zeros(self.models, dtype=np.int64)
         products = np.zeros((self.models, width * (width + 1) // 2), dtype=np.int64)
         parts, begin = self._parts(table.n_rows, noise), 0
@@ -115,13 +132,13 @@ class PartModels:
 
     def _steps(self, block: Block) -> np.ndarray:
         """Return the rows in whole steps, the last column first, and the target behind them."""
-        columns = (block.rows()[:, ::-1], Table.clamped_labels(block.y)[:, np.newaxis])
+        columns = (block.rows()[:, self.places[::-1]], Table.clamped_labels(block.y)[:, np.newaxis])
         steps = np.ldexp(np.concatenate(columns, axis=1), self.bits)
         return np.trunc(steps).astype(np.int64)
 
     def _fit(self, count: int, products: np.ndarray) -> np.ndarray:
         """Return the model of a part: its number of rows, and the triangle of their products."""
-        d = self.problem.n_features
+        d = self.n_columns
         matrix, kept, w = np.zeros((d + 1, d + 1)), np.zeros(d, dtype=np.bool_), np.empty(d)
         matrix[np.triu_indices(d + 1)] = products
         squares = np.diagonal(matrix)[:d] + self.problem.l2 * count * 4.0**self.bits
@@ -131,10 +148,16 @@ class PartModels:
         back_substitute(matrix, kept, w)
         w = w[::-1]
         if self.problem.intercept:
-            w[-1] += middle_of(self.problem, w)
+            w[-1] += middle_of(self.problem, self.spread(w))
         steps = np.rint(np.ldexp(w, Problem.PARAMETER_BITS))
         held = np.clip(np.nan_to_num(steps, nan=0.0), -LARGEST_STEPS, LARGEST_STEPS)
         return np.asarray(held.astype(np.int64))
+
+    def spread(self, w: np.ndarray) -> np.ndarray:
+        """Return the coefficients of all features, 0 for those that the fits do not have."""
+        spread = np.zeros(self.problem.n_features)
+        spread[list(self.places)] = w
+        return spread
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         bound = float(np.ldexp(2.0 * LARGEST_STEPS, -Problem.PARAMETER_BITS))
@@ -145,7 +168,7 @@ class PartModels:
 
     def _load(self, none: Block) -> None:
         """Call what an answer calls, with a block of no rows."""
-        width = self.problem.n_features + 1
+        width = self.n_columns + 1
         products = np.zeros((1, width * (width + 1) // 2), dtype=np.int64)
         whose = np.empty(0, dtype=np.int64)
         add_products(self._steps(none), whose, np.zeros(1, dtype=np.int64), products)
@@ -158,7 +181,15 @@ def middle_of(problem: Problem, w: np.ndarray) -> float:
     return 0.5 * float(ordered_sum(w[list(problem.numbers)]))
 
 
-def entries_of(problem: Problem, models: int) -> int:
+def entries_of(n_columns: int, models: int) -> int:
     """Return the numbers of the triangles of all parts."""
-    width = problem.n_features + 1
-    return models * (width * (width + 1) // 2)
+    return models * ((n_columns + 1) * (n_columns + 2) // 2)
+
+
+def require_squares(problem: Problem) -> None:
+    """Raise InvalidInputError for a problem of another loss, or of rows with weights."""
+    if problem.loss.name != "ridge" or LossFacts.of(problem.loss).weighs_rows:
+        raise InvalidInputError(
+            "Tukey depth is for the squared loss, of rows without weights: --loss ridge "
+            "(loss='ridge')."
+        )

@@ -97,6 +97,8 @@ def cases():
             yield f"{algo}:{preset}", "dense", "logistic", base | {"preset": preset}
         yield f"{algo}:as-published", "dense", "logistic", base | {"as_published": True}
     yield "dp-gd coded sizes", "coded", "logistic", {"algo": "dp-gd", "epsilon": 8.0}
+    chosen = {"algo": "tukey-em", "epsilon": 4.0, "params": {"columns": 3, "models": 30}}
+    yield "tukey-em columns", "dense", "ridge", chosen
     for loss in ("logistic", "huber-svm"):
         gamma = {"algo": "objpert", "delta": 0.0, "accountant": "pure", "use": {"noise": "gamma"}}
         yield f"objpert {loss} of gamma", "dense", loss, gamma | {"epsilon": 2.0, "l2": 0.05}
