@@ -14,7 +14,8 @@ from the rows with that id in T1, ..., Tm alone:
    the type that is declared; SQLite does so in STRICT tables alone, and else compares 1 and 1.0,
    or a number and text, as equal. A collation may make two texts equal: PostgreSQL's catalogue
    says which are deterministic, in the others a table with one needs the claim.
-3. The result's column of ids is one of these columns, and ids that are alike to the database are
+3. The result's column of ids is one of these columns (``info.id`` may be a field of a column of
+   DuckDB's, and is none unless ``info`` is a table), and ids that are alike to the database are
    one unit here: a unit is a union of ids. An id that counts as missing has to make its row
    malformed, since rows that are units by themselves (``unit_missing = "row"``) could share r_j.
    A database calls expressions as it likes (SQLite by their text), so that the column with the
@@ -121,7 +122,7 @@ def ids_of_join(tree: Any, unit: str | None, folds: Folds) -> JoinedIds | None:
     connected = (
         named.connects(join, names[:place], names[place]) for place, join in enumerate(joins, 1)
     )
-    place = named.place_in(tree) if all(connected) else None
+    place = named.place_in(tree, names) if all(connected) else None
     return None if place is None else JoinedIds(unit, place)
 
 
@@ -182,9 +183,9 @@ class _Names:
             return on is None and [self.of(each) for each in using] == [self._unit]
         return on is not None and any(self._is_of_ids(c, before, name) for c in _conditions(on))
 
-    def place_in(self, tree: Any) -> int | None:
+    def place_in(self, tree: Any, tables: list[str]) -> int | None:
         """Return the place of the one column of the result that has the name of the ids, and is
-        one; ``None`` where there is another, or none."""
+        one of the ``tables``; ``None`` where there is another, or none."""
         places = []
         for place, shown in enumerate(tree.expressions):
             column = shown.this if type(shown).__name__ == "Alias" else shown
@@ -192,7 +193,7 @@ class _Names:
                 return None
             named = shown.args["alias"] if column is not shown else column.this
             if type(named).__name__ == "Identifier" and self.of(named) == self._unit:
-                if type(column).__name__ != "Column" or self.of(column.this) != self._unit:
+                if not self._is_id(column) and self._table_of_id(column) not in tables:
                     return None
                 places.append(place)
         return places[0] if len(places) == 1 else None
@@ -206,10 +207,10 @@ class _Names:
 
     def _table_of_id(self, side: Any) -> str | None:
         """Return the name that a column of ids has before it, ``None`` for anything else."""
-        is_column = type(side).__name__ == "Column" and {k for k, v in side.args.items() if v} == {
-            "this",
-            "table",
-        }
-        return (
-            self.of(side.args["table"]) if is_column and self.of(side.this) == self._unit else None
-        )
+        return self.of(side.args["table"]) if self._is_id(side, "table") else None
+
+    def _is_id(self, side: Any, *before: str) -> bool:
+        """Return whether this is a column with the name of the ids, and such names ``before``."""
+        given = {key for key, value in side.args.items() if value}
+        is_column = type(side).__name__ == "Column" and given == {"this", *before}
+        return is_column and self.of(side.this) == self._unit

@@ -106,6 +106,20 @@ def test_ids_that_may_be_equal_and_not_the_same_need_the_claim(
             read(address, query)
 
 
+def test_a_field_with_the_name_of_the_ids_is_none_of_them(tmp_path):
+    # A row of people, which is of one id, would be in rows of as many ids as the field has.
+    address = made(tmp_path, "duckdb", "STRUCT(pid INT)", "INT")
+    with duckdb.connect(address.removeprefix("duckdb:///")) as opened:
+        opened.execute("ALTER TABLE visits RENAME pid TO info")
+        opened.execute("ALTER TABLE visits ADD COLUMN pid INT")
+        opened.execute("INSERT INTO visits VALUES ({'pid': 7}, 10, 1, 1), ({'pid': 8}, 20, 1, 1)")
+        opened.execute("INSERT INTO people VALUES (1, 1, 1)")
+    for field in ("info.pid", "v.info.pid", "info.pid AS pid", "main.v.pid"):
+        with pytest.raises(InvalidInputError, match="has a JOIN"):
+            read(address, f"select {field}, x, paid from visits v join people p on v.pid = p.pid")
+    assert len({*read(address, ON).units}) == 1
+
+
 def test_a_table_of_sqlite_that_holds_no_cell_to_its_type_needs_the_claim(tmp_path):
     visits, people = [("1", 10), (1, 20)], [(1, 1), ("1", 0)]  # Equal or not, by declared types.
     for kinds in (("", "INT"), ("INT", None)):
