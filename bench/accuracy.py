@@ -35,7 +35,7 @@ from references import EPSILONS, REFERENCES, TO_REACH
 from dpcore.errors import DpcoreError
 from dpcore.plugin.commands import Option
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.tables.declarations import optimizer_facts
+from dpcore.registry.tables.optimizer_spec import optimizer_facts
 from dpcore_lab.compare.admission import admit
 from dpcore_lab.compare.runner import run
 from dpcore_lab.compare.settings import Comparison

@@ -33,7 +33,7 @@ from typing import Any
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.plugin import Settings
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.tables.declarations import optimizer_facts
+from dpcore.registry.tables.optimizer_spec import optimizer_facts
 from dpcore_lab.audit.claim import Claim
 from dpcore_lab.audit.fits import Fits, Request
 from dpcore_lab.audit.recorded import releases_of

@@ -27,7 +27,7 @@ from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.protocols.problem import Problem
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.tables.declarations import OptimizerFacts, optimizer_facts
+from dpcore.registry.tables.optimizer_spec import OptimizerFacts, optimizer_facts
 
 ROWS, ONES = 300, 27
 _ALONE = "--one"

@@ -15,6 +15,7 @@ __all__ = [
     "new_name",
     "object_at",
     "place_of_name",
+    "renamed_method",
     "table_of",
     "where_to_get",
 ]
@@ -71,6 +72,16 @@ def moved_name(module: str, name: str) -> Any:
     if (place := place_of_name(module, name)) is None:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     return object_at(place, name)
+
+
+def renamed_method(old: str, new: str) -> Any:
+    """Return a method of an old name, which calls that of the new one, with a warning."""
+
+    def called(self: Any, *given: Any, **named: Any) -> Any:
+        _warn(f"{old} is {new} now", 3)
+        return getattr(self, new)(*given, **named)
+
+    return called
 
 
 def object_at(place: str, name: str) -> Any:

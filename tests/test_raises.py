@@ -25,7 +25,7 @@ NO_ROWS = {
     "dpcore/fitting/planning/losses.py": "builds a loss by its public parameters",
     "dpcore/fitting/planning/plan.py": "builds an optimizer by its public parameters",
     "dpcore/registry/catalogue.py": "looks a name up, and imports its part",
-    "dpcore/session/rehearsal.py": "asks a question of no rows",
+    "dpcore/session/dry_run.py": "asks a question of no rows",
     **{relative(path): "of made rows" for path in SOURCES if path.parent.name in MADE},
 }
 """Files whose handlers see no row of a user's: their authors need the cause."""

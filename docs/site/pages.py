@@ -16,7 +16,7 @@ import typer
 from dpcore.cli import app
 from dpcore.plugin.parts import Registration
 from dpcore.registry.catalogue import load_registry, plural
-from dpcore.registry.tables import declarations, losses, parts
+from dpcore.registry.tables import losses, optimizer_spec, parts
 from dpcore_tables.schemas import key_reference
 
 ROOT = Path(__file__).parents[2]
@@ -110,7 +110,7 @@ def facts() -> str:
     markdown = runpy.run_path(str(ROOT / "tests/fact_tables.py"))["markdown"]
     sections = [
         f"## {name.removesuffix('Facts')}\n\n{markdown(getattr(module, name))}"
-        for module in (declarations, losses, parts)
+        for module in (losses, optimizer_spec, parts)
         for name in module.__all__
         if name.endswith("Facts")
     ]

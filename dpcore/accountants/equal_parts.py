@@ -20,7 +20,7 @@ from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.accountants.delta_reserve import ReservingAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_down
-from dpcore.registry.tables.declarations import accountant_facts
+from dpcore.registry.tables.optimizer_spec import accountant_facts
 
 if TYPE_CHECKING:
     from dpcore.protocols import Accountant

@@ -9,7 +9,7 @@ from dpcore.errors import RegistryError
 from dpcore.privacy.events import DpEvent, NonPrivateDpEvent
 from dpcore.privacy.stated_events import ApproximateDpEvent
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.tables.declarations import accountant_facts
+from dpcore.registry.tables.optimizer_spec import accountant_facts
 
 __all__ = [
     "described",

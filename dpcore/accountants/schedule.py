@@ -15,7 +15,7 @@ from dpcore.accountants.registered import which_support
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.privacy.events import DpEvent
-from dpcore.registry.tables.declarations import accountant_facts
+from dpcore.registry.tables.optimizer_spec import accountant_facts
 
 if TYPE_CHECKING:
     from dpcore.protocols import Accountant

@@ -18,7 +18,7 @@ from dpcore.fitting.planning.slots import others_for
 from dpcore.registry.catalogue import KINDS, Registration, Registry, load_registry, plural
 from dpcore.registry.commands import Argument, CommandGroup, Option
 from dpcore.registry.parameters import describe_parameters
-from dpcore.registry.tables.declarations import optimizer_facts
+from dpcore.registry.tables.optimizer_spec import optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.data.loader import FileLoader

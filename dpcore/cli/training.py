@@ -26,7 +26,7 @@ from dpcore.fitting.table_ledger import note_saved
 from dpcore.fitting.training import Training
 from dpcore.model.rendering import shown_loss
 from dpcore.registry.catalogue import KINDS, load_registry
-from dpcore.registry.tables.declarations import optimizer_facts
+from dpcore.registry.tables.optimizer_spec import optimizer_facts
 from dpcore.session.charges import Charges
 from dpcore.session.trust_boundary import foreign_callables
 
@@ -128,8 +128,8 @@ def tell_training(
         if training.rows_dropped:
             print_lines(_DROPPED, err=True)
     if not quiet:
-        for caution in itertools.filterfalse(was_told, training.cautions()):
-            print_lines(f"dpcore: warning: {caution}", err=True)
+        for warning in itertools.filterfalse(was_told, training.warnings()):
+            print_lines(f"dpcore: warning: {warning}", err=True)
 
 
 def _print(training: Training, out: Path | None, ledger: str | None, schema: Path | None) -> None:

@@ -180,11 +180,11 @@ def _encoded(
     X: Matrix, y: np.ndarray | None, schema: Schema, bad_rows: BadRows = "refuse"
 ) -> tuple[Matrix, np.ndarray | None, np.ndarray | None]:
     """Return rows, labels where there are some, and which rows were kept, None for all. Raises as
-    ``ArraySource.conform``."""
+    ``ArraySource.validate_rows``."""
     labels = None if y is None else partial(_read_labels, y, schema)
     if schema.width is None:
         return _between_bounds(X, labels, schema, bad_rows)
-    return _SOURCE.conform(X, schema, _SOURCE.place, labels, bad_rows)
+    return _SOURCE.validate_rows(X, schema, _SOURCE.place, labels, bad_rows)
 
 
 def _between_bounds(

@@ -117,7 +117,7 @@ class ArraySource:
         if n_labels != n_rows:
             raise DataError(f"{self.name}: the number of labels is not the number of rows.")
 
-    def conform(
+    def validate_rows(
         self,
         X: Matrix,
         schema: Schema,

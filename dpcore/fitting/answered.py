@@ -11,7 +11,7 @@ from dpcore.fitting.planning.public_facts import check_public
 from dpcore.fitting.training import make_model
 from dpcore.privacy.first_party import part_of
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts
-from dpcore.registry.tables.declarations import optimizer_facts
+from dpcore.registry.tables.optimizer_spec import optimizer_facts
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:

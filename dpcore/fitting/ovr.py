@@ -21,7 +21,7 @@ from dpcore.fitting.planning.fixed_schedule import with_planned_accountant
 from dpcore.model.details import LONGEST_TEXT, bounded
 from dpcore.model.model import Model
 from dpcore.protocols.problem import Problem, Solution
-from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
+from dpcore.registry.tables.optimizer_spec import accountant_facts, optimizer_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

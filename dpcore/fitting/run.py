@@ -44,7 +44,7 @@ from dpcore.noise.source import NoiseSource
 from dpcore.privacy.first_party import part_of
 from dpcore.privacy.statement import foreign_parts
 from dpcore.privacy.units import protected
-from dpcore.registry.tables.declarations import optimizer_facts
+from dpcore.registry.tables.optimizer_spec import optimizer_facts
 from dpcore.session.charges import Bound, Charges
 from dpcore.session.trust_boundary import foreign_callables
 

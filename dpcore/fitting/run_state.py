@@ -11,7 +11,7 @@ from dpcore.fitting.planning.public_facts import with_default_l2
 from dpcore.fitting.planning.ready import Ready
 from dpcore.fitting.reporting import charged_in, summarise, why_released
 from dpcore.fitting.rows.run_rows import RunRows
-from dpcore.fitting.steps.pre_fit_release import rehearse_run
+from dpcore.fitting.steps.pre_fit_release import dry_run_optimizer
 from dpcore.fitting.steps.views import PublicFacts
 from dpcore.session.session import TableSession
 from dpcore.session.trust_boundary import TrustedParts
@@ -75,7 +75,8 @@ class RunState:
     sections : the same of other steps.
     solution : the optimizer's, or that of the last step of the result that altered it; ``None``
         before there is one.
-    rehearses : whether the optimizer is rehearsed after each step; not where the caller does it.
+    needs_dry_run : whether there is a dry run of the optimizer after each step; not where the
+        caller makes it.
     """
 
     facts: PublicFacts
@@ -86,7 +87,7 @@ class RunState:
     figures: Mapping[str, Any] = field(default_factory=dict)
     sections: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     solution: Any = None
-    rehearses: bool = True
+    needs_dry_run: bool = True
 
     def weighted(self, weights: tuple[float, ...]) -> RunState:
         """Return the run with these weights of the classes, in their order; as it is for ``()``."""
@@ -97,9 +98,9 @@ class RunState:
         ready = Ready(plan, with_default_l2(problem, plan), plan)
         return replace(self, facts=replace(self.facts, ready=ready))
 
-    def rehearse(self, accountant: Accountant, ledger: Ledger[LedgerEntry]) -> TableSession:
+    def dry_run(self, accountant: Accountant, ledger: Ledger[LedgerEntry]) -> TableSession:
         """Return the session of its optimizer on no rows, after its first release under what a
-        filter has left: what refuses it refuses now (``rehearse_run``)."""
-        return rehearse_run(
+        filter has left: what refuses it refuses now (``dry_run_optimizer``)."""
+        return dry_run_optimizer(
             self.facts.ready, self.rows.none(), self.facts.schema, accountant, ledger
         )

@@ -57,9 +57,9 @@ class Training:
     at_hand: bool = True
     charged_to: LedgerRequest | None = None
 
-    def cautions(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """Return what to be careful of, and was not said beforehand."""
-        return self.model.cautions(was_warned=self.was_warned)
+        return self.model.warnings(was_warned=self.was_warned)
 
     def report(self) -> dict[str, Any]:
         """Return what ``dpcore train --json`` prints."""

@@ -17,7 +17,7 @@ from dpcore.model.details import fault_of_details
 from dpcore.model.file import fate_of, read_model_file, write_model_file
 from dpcore.model.learnt import LearntFacts
 from dpcore.model.probabilities import blank_rows
-from dpcore.moved import place_of_name
+from dpcore.moved import place_of_name, renamed_method
 from dpcore.privacy.statement import PrivacyStatement
 from dpcore.privacy.versions import running_versions
 from dpcore.registry.catalogue import Registry
@@ -75,25 +75,29 @@ class Model(LearntFacts):
         found = self.margins_of(X, bad_rows, made.interval_margins(self))
         return (self.labels(found) if self.schema.label.is_real else found).T
 
-    def cautions(self, *, was_warned: bool = False) -> list[str]:
+    def warnings(self, *, was_warned: bool = False) -> list[str]:
         """Return what its owner is to be careful of, from released and public facts only.
         ``was_warned`` : whether it was said before the run that the model would be no better than a
         constant."""
-        cautions = []
-        if self.privacy["private"]:
-            cautions += PrivacyStatement.cautions_of(self.privacy["epsilon"], self.privacy["delta"])
+        found = (
+            PrivacyStatement.guarantee_warnings(self.privacy["epsilon"], self.privacy["delta"])
+            if self.privacy["private"]
+            else []
+        )
         bounds, unseen = self.released_bounds, rendering.unseen_columns(self)
-        if found := [(name, *bounds[name]) for name in unseen]:
+        if without_rows := [(name, *bounds[name]) for name in unseen]:
             defaults = (
-                f"{name!r} ({low:g} to {high:g} is the default)" for name, low, high in found
+                f"{name!r} ({low:g} to {high:g} is the default)" for name, low, high in without_rows
             )
-            cautions.append(
+            found.append(
                 "no rows were seen above the noise, where bounds were looked for, in "
                 f"{', '.join(defaults)}: state bounds there."
             )
         if isinstance(self.details.get("warning"), str) and not was_warned:
-            cautions.append(self.details["warning"])
-        return cautions
+            found.append(self.details["warning"])
+        return found
+
+    cautions = renamed_method("cautions", "warnings")
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on labelled rows, or the R2 of a regression: an exact figure of these

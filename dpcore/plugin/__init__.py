@@ -5,7 +5,7 @@ Hooks are read at every start of the command line, which loads neither numba nor
 names: all but ``hookimpl`` is imported when it is asked for.
 """
 
-from dpcore.plugin.pages import lazy_exports
+from dpcore.plugin.lazy_exports import lazy_exports
 from dpcore.registry.hookspecs import hookimpl as hookimpl
 
 __getattr__, __dir__ = lazy_exports(__name__, __file__)

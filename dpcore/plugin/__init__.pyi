@@ -11,7 +11,7 @@ from dpcore.fitting.request.settings import Settings
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
 from dpcore.mechanisms.laplace import Laplace
-from dpcore.plugin.pages import lazy_exports
+from dpcore.plugin.lazy_exports import lazy_exports
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols import Accountant, Loss
 from dpcore.protocols.problem import Problem, Solution

@@ -66,8 +66,8 @@ from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.row_sums import CoefficientSum, ContributionSum
 from dpcore.registry.catalogue import Registry, load_registry
 from dpcore.registry.entries import Registration
-from dpcore.registry.tables.declarations import optimizer_facts
 from dpcore.registry.tables.losses import LossFacts
+from dpcore.registry.tables.optimizer_spec import optimizer_facts
 from dpcore.row_functions.row_function import RowFunction
 from dpcore.session.account import Account
 from dpcore.session.ledger import Ledger

@@ -3,6 +3,6 @@
 The stub beside this file lists them.
 """
 
-from dpcore.plugin.pages import lazy_exports
+from dpcore.plugin.lazy_exports import lazy_exports
 
 __getattr__, __dir__ = lazy_exports(__name__, __file__)

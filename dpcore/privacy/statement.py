@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 from dpcore.exact.plain import REGISTERED_BY_OTHERS
 from dpcore.exact.rounding import exact, exp_in_words
+from dpcore.moved import renamed_method
 from dpcore.privacy import first_party
-from dpcore.privacy.cautions import cautions_of
+from dpcore.privacy.guarantee_warnings import guarantee_warnings
 from dpcore.privacy.units import GIVEN_OF_QUERIES, Units, protected
 
 __all__ = ["OF_DPCORE", "WHERE_GIVEN", "PrivacyStatement", "foreign_parts"]
@@ -105,7 +106,11 @@ class PrivacyStatement:
     """The notions that have these figures: Bun & Steinke 2016; Dong, Roth & Su 2022."""
     OF_DPCORE: ClassVar[tuple[str, ...]] = OF_DPCORE
     part_of, is_ours = staticmethod(first_party.part_of), staticmethod(first_party.is_ours)
-    cautions_of, DISTRIBUTIONS = staticmethod(cautions_of), first_party.DISTRIBUTIONS
+    guarantee_warnings, cautions_of, DISTRIBUTIONS = (
+        staticmethod(guarantee_warnings),
+        classmethod(renamed_method("cautions_of", "guarantee_warnings")),
+        first_party.DISTRIBUTIONS,
+    )
 
     @staticmethod
     def foreign_parts(parts: Iterable[str]) -> tuple[str, ...]:

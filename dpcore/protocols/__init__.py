@@ -4,7 +4,7 @@ Here are the parts that answer, release and account. Beside them are the optimiz
 what it is told (``problem``), its door (``session``), releases in several steps (``interactive``),
 engines of rows elsewhere (``file_engine``), and users who each keep their rows (``user_pool``).
 What a class states of itself is checked when it is loaded, by the tables of
-``dpcore.registry.tables.declarations``.
+``dpcore.registry.tables.optimizer_spec``.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class Engine(Protocol):
 
     Inside the trust boundary: its answers are exact and go to the session only. It may also offer
     ``without_rows()``: an engine of the same form whose table has no rows, on which a session tries
-    a question before it is charged (``dpcore.session.rehearsal``).
+    a question before it is charged (``dpcore.session.dry_run``).
 
     A registered one is opened by its class method ``open(table, schema, threads)``, where ``None``
     leaves the number of threads to it; or it declares ``reads_files = True`` and opens files

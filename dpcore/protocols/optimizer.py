@@ -18,7 +18,7 @@ class Optimizer(Protocol):
 
     It sees public facts (``problem``) and released values (``session``), nothing else. What its
     class states has to be stated by every optimizer; all else that may be, with the defaults, is in
-    ``dpcore.registry.tables.declarations.OptimizerFacts`` and in ``docs/plugins.md``.
+    ``dpcore.registry.tables.optimizer_spec.OptimizerFacts`` and in ``docs/plugins.md``.
     """
 
     slots: ClassVar[dict[str, Slot]]

@@ -62,8 +62,8 @@ class DerivedQuery(Protocol):
     the statement of the run does: this query's or any other's.
 
     The sums that its parts hold are asked of no rows before the charge, and those that a method
-    ``rehearsed`` of a part returns as a tuple, so that their kernels are loaded then. A function
-    in it is called with a block of no rows.
+    ``dry_run_queries`` of a part returns as a tuple, so that their kernels are loaded then. A
+    function in it is called with a block of no rows.
 
     ``by_each_row = True`` in its class says that ``derive`` makes no random choice and that the
     bound under add-or-remove-one holds for any two tables with one row more or less, so that k rows

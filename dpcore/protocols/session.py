@@ -29,13 +29,13 @@ class PrivacySession(Protocol):
     def start(self, mechanism: InteractiveMechanism) -> Exchange:
         """Return an open interactive mechanism, its cap charged. Raises as ``release`` does."""
 
-    def rehearse(self, query: Query | DerivedQuery | TableQuery) -> None:
+    def dry_run(self, query: Query | DerivedQuery | TableQuery) -> None:
         """Load what an answer needs; the rows are not asked.
 
-        A run that first counts the rows rehearses a later query before: what refuses it refuses
-        while nothing is charged. Raises KernelError for what cannot be loaded, AnswerError for a
-        sum whose answer is not int64 of the shape of its ``start()``, InvalidInputError where the
-        engine cannot answer the query.
+        A run that first counts the rows makes a dry run of a later query before: what refuses it
+        refuses while nothing is charged. Raises KernelError for what cannot be loaded, AnswerError
+        for a sum whose answer is not int64 of the shape of its ``start()``, InvalidInputError where
+        the engine cannot answer the query.
         """
 
     @property

@@ -114,7 +114,7 @@ class Registry:
         """Return the registered object, importing it now.
 
         Raises RegistryError if that fails, or, naming what is missing or wrong, if it is not what
-        its kind must be (``dpcore.registry.tables.declarations``).
+        its kind must be (``dpcore.registry.tables.optimizer_spec``).
         """
         entry = self.get(kind, name)
         whose = f"The {kind} {name!r} of {entry.distribution} {entry.version} cannot be"
@@ -147,7 +147,7 @@ class Registry:
         """Return why a target cannot be of its kind, as the end of a sentence; empty if it can."""
         if kind == "command":  # The start of the command line waits for no table of parts.
             return fault_of_command(target)
-        from dpcore.registry.tables.declarations import fault_of_part
+        from dpcore.registry.tables.optimizer_spec import fault_of_part
 
         return fault_of_part(kind, target)
 
@@ -155,8 +155,8 @@ class Registry:
     def facts_of(kind: str, part: Any) -> Any:
         """Return the facts that a part of a kind, or its class, states, each an attribute with a
         default where it states nothing (``dpcore.registry.tables``)."""
-        from dpcore.registry.tables.declarations import TABLES
-        from dpcore.registry.tables.facts import read
+        from dpcore.registry.tables.class_metadata import read
+        from dpcore.registry.tables.optimizer_spec import TABLES
 
         return read(TABLES[kind], part)
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import AnswerError, InvalidInputError, replacing
-from dpcore.session import rehearsal
+from dpcore.moved import renamed_method
+from dpcore.session.dry_run import DryRun, load_now
 from dpcore.session.interactive_handle import Known, require_whole
 from dpcore.session.one_process import OneProcess
 from dpcore.session.trust_boundary import TrustedParts
@@ -30,7 +31,7 @@ class ExactAnswers(OneProcess):
     charged what it releases of them. Before, it asks what a question is worth and whether it may be
     asked. ``load_now(load)`` calls a function for the kernels that it loads, before a charge."""
 
-    load_now = staticmethod(rehearsal.load_now)
+    load_now = staticmethod(load_now)
 
     def __init__(
         self,
@@ -49,9 +50,9 @@ class ExactAnswers(OneProcess):
         self._takes_shares = takes_shares
         self._rows_per_unit = None if problem is None else problem.rows_per_unit
         self._parts = (earlier or TrustedParts()).beside(problem, (engine, accountant))
-        self._rehearsal = rehearsal.Rehearsal(engine, problem)
+        self._dry_run = DryRun(engine, problem)
 
-    def rehearse(self, query: Query | DerivedQuery | TableQuery) -> None:
+    def dry_run(self, query: Query | DerivedQuery | TableQuery) -> None:
         """Load what an answer needs; the rows are not asked.
 
         Raises KernelError for what cannot be loaded, AnswerError for a sum whose answer is not
@@ -59,7 +60,9 @@ class ExactAnswers(OneProcess):
         query.
         """
         self._require_engine(query)
-        self._rehearsal.ask(query, self._parts.check(query))
+        self._dry_run.ask(query, self._parts.check(query))
+
+    rehearse = renamed_method("rehearse", "dry_run")
 
     def _admitted(self, query: Query | DerivedQuery | TableQuery, *wholes: Any) -> list[Any]:
         """Return these and all that they hold, once the engine can answer the query and what its
@@ -68,7 +71,7 @@ class ExactAnswers(OneProcess):
         parts = self._parts.check(*wholes)
         for part in parts:
             self._require_whole_noise(part)
-        self._rehearsal.ask(query, parts)
+        self._dry_run.ask(query, parts)
         return parts
 
     def _sensitivity(self, query: Query | DerivedQuery | TableQuery) -> Sensitivity:

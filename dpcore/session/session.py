@@ -175,7 +175,7 @@ class TableSession(ExactAnswers):
                 query = require_whole(opened.mechanism.narrowed(opened.asked, held))
             require_within(self._sensitivity(query), opened.mechanism.question)
             parts = self._parts.check(query)
-            self._rehearsal.ask(query, parts)
+            self._dry_run.ask(query, parts)
             # Unless all that it does with an answer is to add noise, modulo 2^64.
             is_compared = getattr(type(opened.mechanism), "compares_answers", True)
             self._parts.note(parts, is_compared=is_compared)

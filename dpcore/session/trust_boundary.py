@@ -107,7 +107,7 @@ class TrustedParts:
 
     def check(self, *wholes: Any) -> list[Any]:
         """Return these and all that they hold, for ``note``. They are named from now on: a
-        rehearsal, too, hands them objects that others of the run use.
+        dry run, too, hands them objects that others of the run use.
 
         Raises InvalidInputError for a part of dpcore's that was altered, a dataclass that is not
         frozen, public facts other than the run's, a ``most_rows`` or ``rows_that_fit`` that is no

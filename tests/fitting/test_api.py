@@ -226,7 +226,12 @@ def test_what_the_command_line_prints_fit_warns_of(budget, text):
     with pytest.warns(DpcoreWarning, match=re.escape(text)) as warned:
         model = fit(X, Y, algo="stub", classes=(0, 1), **budget)
     assert warned[0].filename == __file__
-    assert [str(warning.message) for warning in warned] == model.cautions()
+    assert [str(warning.message) for warning in warned] == model.warnings()
+    with pytest.warns(FutureWarning, match="^cautions is warnings now; ") as told:
+        assert model.cautions(was_warned=True) == model.warnings()
+    with pytest.warns(FutureWarning, match="^cautions_of is guarantee_warnings now; "):
+        assert PrivacyStatement.cautions_of(20.0, 0.1)[:1] != []
+    assert told[0].filename == __file__
 
 
 def test_truth_values_of_a_frame_are_predicted_as_such(tmp_path):

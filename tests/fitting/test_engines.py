@@ -14,7 +14,7 @@ from dpcore.fitting.planning.plan import make_plan
 from dpcore.plugin.commands import DataRequest, Run
 from dpcore.plugin.engines import Files, RowsElsewhere
 from dpcore.plugin.parts import Dataset, LocalEngine, load_registry
-from dpcore.registry.tables.declarations import fault_of_part
+from dpcore.registry.tables.optimizer_spec import fault_of_part
 from dpcore.session.charges import Charges
 
 COLUMNS = """

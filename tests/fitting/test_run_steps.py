@@ -1,4 +1,4 @@
-"""Steps beside the optimizer of a run: one filter, rehearsed before anything is charged."""
+"""Steps beside the optimizer of a run: one filter, a dry run before anything is charged."""
 
 import ast
 import inspect
@@ -88,7 +88,7 @@ def test_one_step_more_is_charged_within_the_budget_and_in_the_model():
 
 
 @pytest.mark.parametrize("phase", [Phase.PROBLEM, Phase.RESULT])
-def test_what_was_not_rehearsed_is_refused_by_the_filter(phase):
+def test_what_the_dry_run_did_not_ask_is_refused_by_the_filter(phase):
     # The broken twin asks six times what it had set aside: of 1.2 budgets it has a part.
     with pytest.raises(BudgetExceededError) as caught:
         fitted(CountClasses(phase, times=6))

@@ -97,7 +97,7 @@ def test_train_says_it_on_standard_error_before_its_report(tmp_path, caplog):
         training = Run.train(make_plan(Settings(epsilon=0.1)), DataRequest(str(table), schema))
     said = [record.getMessage() for record in caplog.records]
     assert sum("may do no better than a constant" in sentence for sentence in said) == 1
-    assert training.was_warned and training.cautions() == []
+    assert training.was_warned and training.warnings() == []
 
 
 def test_an_outlook_is_asked_with_copies(monkeypatch):

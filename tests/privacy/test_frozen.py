@@ -10,7 +10,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.plugin import ClippedGradientSum, Gaussian
 from dpcore.plugin.parts import LocalEngine, Logistic, LossFacts, SeededNoise, TableSession
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.registry.tables.declarations import fault_of_part
+from dpcore.registry.tables.optimizer_spec import fault_of_part
 from dpcore_lab.checks import check_loss, check_mechanism, check_query, check_sampler, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 

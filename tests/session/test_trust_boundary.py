@@ -343,16 +343,16 @@ class Held(Peek):
                                              (Held(Void()), ("Void",))])  # fmt: skip
 def test_a_part_that_is_not_private_is_told_once_it_is_released(query, told):
     opened = session()
-    opened.rehearse(query)
+    opened.dry_run(query)
     assert opened.parts_not_private == ()
     opened.release(query, Laplace(5.0))
     assert opened.parts_not_private == tuple(f"{HERE}:{name}" for name in told)
 
 
-def test_a_part_is_named_once_it_is_rehearsed():
-    # A rehearsal hands it objects that all blocks of the table share: it may leave its own there.
+def test_a_part_is_named_once_it_is_in_a_dry_run():
+    # A dry run hands it objects that all blocks of the table share: it may leave its own there.
     opened = session()
-    opened.rehearse(Peek())
+    opened.dry_run(Peek())
     assert opened.foreign_parts == (f"{HERE}:Peek",)
 
 

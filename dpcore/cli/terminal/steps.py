@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from dpcore.cli.terminal.progress import Step
-from dpcore.registry.tables.declarations import accountant_facts
+from dpcore.registry.tables.optimizer_spec import accountant_facts
 from dpcore.session.charges import Budget, Charges
 
 if TYPE_CHECKING:

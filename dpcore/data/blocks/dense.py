@@ -227,7 +227,7 @@ def _squares_within(X: np.ndarray, bound: float) -> np.ndarray | None:
 
 def _chunks(values: np.ndarray, cells: int = _CACHED_CELLS) -> Iterator[slice]:
     """Yield ranges of rows that stay in a processor's cache, one after the other; of no rows one
-    range, so that a rehearsal meets all that rows do."""
+    range, so that a dry run meets all that rows do."""
     step = max(1, -(-len(values) // max(1, -(-values.size // cells))))
     for begin in range(0, max(len(values), 1), step):
         yield slice(begin, min(begin + step, len(values)))

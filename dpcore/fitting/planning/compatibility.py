@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.registry.tables.declarations import OptimizerFacts, optimizer_facts
 from dpcore.registry.tables.losses import LossFacts
+from dpcore.registry.tables.optimizer_spec import OptimizerFacts, optimizer_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

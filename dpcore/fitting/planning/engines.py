@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from dpcore.data.loader import file_loader
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.rows.loading import Data
-from dpcore.fitting.rows.unbounded import rehearsed_rows
-from dpcore.registry.tables.declarations import engine_facts
+from dpcore.fitting.rows.unbounded import dry_run_rows
+from dpcore.registry.tables.optimizer_spec import engine_facts
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Table
@@ -165,5 +165,5 @@ def rows_asked(plan: Plan, request: DataRequest) -> Iterator[tuple[Any, Engine |
         return
     data = request.load(plan.relation, plan.settings.threads, plan.settings.seed)
     if data.test is not None and data.train.schema.unbounded:
-        rehearsed_rows(data.test, data.train.schema)
+        dry_run_rows(data.test, data.train.schema)
     yield data, None

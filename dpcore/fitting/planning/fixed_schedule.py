@@ -16,7 +16,7 @@ from dpcore.fitting.planning.optimizer_queries import (
     needed_epsilon,
     stated_schedule,
 )
-from dpcore.registry.tables.declarations import optimizer_facts
+from dpcore.registry.tables.optimizer_spec import optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.fitting.planning.planned import Plan

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.planning.optimizer_queries import stated_memory
-from dpcore.registry.tables.declarations import optimizer_facts
+from dpcore.registry.tables.optimizer_spec import optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.protocols.optimizer import Optimizer

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import DpcoreError
 from dpcore.privacy.figures import copied_figure, plain_counts
 from dpcore.privacy.immutable import private_copy
-from dpcore.registry.tables.declarations import optimizer_facts
+from dpcore.registry.tables.optimizer_spec import optimizer_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

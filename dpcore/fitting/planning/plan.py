@@ -20,7 +20,7 @@ from dpcore.moved import INSTALL, table_of
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import Registry, load_registry
 from dpcore.registry.parameters import convert_all
-from dpcore.registry.tables.declarations import optimizer_facts
+from dpcore.registry.tables.optimizer_spec import optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.protocols import Accountant

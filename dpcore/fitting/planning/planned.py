@@ -16,7 +16,7 @@ from dpcore.privacy.figures import copied_figure
 from dpcore.privacy.immutable import private_copy
 from dpcore.registry.catalogue import Registration, load_registry
 from dpcore.registry.step_class import foreign_step
-from dpcore.registry.tables.declarations import accountant_facts, engine_facts, optimizer_facts
+from dpcore.registry.tables.optimizer_spec import accountant_facts, engine_facts, optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.fitting.request.settings import Settings

@@ -17,8 +17,8 @@ from dpcore.fitting.steps.facts import Phase, step_facts
 from dpcore.fitting.steps.weights import with_public_weights
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
-from dpcore.registry.tables.declarations import optimizer_facts
 from dpcore.registry.tables.losses import LossFacts
+from dpcore.registry.tables.optimizer_spec import optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts

@@ -10,7 +10,7 @@ from dpcore.errors import InvalidInputError, RegistryError, UnsupportedEventErro
 from dpcore.privacy.events import DpEvent, PoissonSampledDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import Registry, load_registry
-from dpcore.registry.tables.declarations import optimizer_facts
+from dpcore.registry.tables.optimizer_spec import optimizer_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

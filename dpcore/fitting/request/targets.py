@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import InvalidInputError, RegistryError
 from dpcore.fitting.request.settings import Settings, option_of
 from dpcore.moved import where_to_get
-from dpcore.registry.tables.declarations import optimizer_facts
+from dpcore.registry.tables.optimizer_spec import optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.registry.catalogue import Registry

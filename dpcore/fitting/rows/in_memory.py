@@ -107,8 +107,8 @@ def _told(asked: Asked, run: Run, model: Model, started: float | None) -> Model:
     """Return the model with its report, and warn of what to be careful of."""
     assert run.utility_warning is not None
     model = replace(model, class_values=_class_values(asked, model.schema))
-    for caution in model.cautions(was_warned=run.utility_warning.failing):
-        warn_caller(caution)
+    for warning in model.warnings(was_warned=run.utility_warning.failing):
+        warn_caller(warning)
     return finish(run.plan, model, run.dataset, started, {}).model
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.fitting.planning.engines import engine_at_hand
-from dpcore.fitting.rows.unbounded import bounded_schema, encoded_rows, rehearsed_rows, waiting_rows
+from dpcore.fitting.rows.unbounded import bounded_schema, dry_run_rows, encoded_rows, waiting_rows
 from dpcore.fitting.steps.facts import RowsAsked
 from dpcore.fitting.steps.views import HeldOut
 
@@ -72,7 +72,7 @@ class RunRows:
         not released yet."""
         if self.table is not None:
             return self.table.without_rows()
-        return rehearsed_rows(self.dataset, self.dataset.schema).table()
+        return dry_run_rows(self.dataset, self.dataset.schema).table()
 
     def over(self, asked: str, plan: Plan) -> Engine:
         """Return an engine over the rows that a step asks."""
@@ -94,7 +94,7 @@ class RunRows:
             return nothing
         if asked == RowsAsked.HELD_OUT:
             assert self.held_out is not None
-            none = rehearsed_rows(self.held_out, self.held_out.schema)
+            none = dry_run_rows(self.held_out, self.held_out.schema)
             return engine_at_hand(plan.engine, none.table(), none.schema, 1)
         return engine_at_hand(plan.engine, self.none(), self.dataset.schema, 1)
 

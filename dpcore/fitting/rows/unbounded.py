@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.protocols import Engine
 
-__all__ = ["bounded_schema", "encoded_rows", "rehearsed_rows", "waiting_rows"]
+__all__ = ["bounded_schema", "encoded_rows", "dry_run_rows", "waiting_rows"]
 
 _WHAT = "columns whose bounds are still to be released"
 
@@ -39,7 +39,7 @@ def encoded_rows(dataset: Dataset, schema: Schema) -> Dataset:
     return Dataset.by_loader(_WHAT, lambda loader: loader.bounded(dataset, schema))
 
 
-def rehearsed_rows(dataset: Dataset, schema: Schema) -> Dataset:
+def dry_run_rows(dataset: Dataset, schema: Schema) -> Dataset:
     """Return no rows of the data set, encoded as it will be by ``schema`` once its bounds are
     there: what cannot be encoded then is refused now, while nothing is charged."""
     bounds = {column.name: (0.0, 1.0) for column in schema.unbounded}

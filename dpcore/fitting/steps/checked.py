@@ -90,8 +90,7 @@ def _checked(step: RunStep, facts: PublicFacts) -> CheckedStep:
     share = exact_share(request.share, f"the step {declared.name}")
     if not 0 < share:
         raise InvalidInputError(f"Expected the step {declared.name} to have a share > 0.")
-    held_out = declared.rows is RowsAsked.HELD_OUT
-    problem = facts.held_out_problem if held_out else facts.problem
+    problem = facts.held_out_problem if declared.rows is RowsAsked.HELD_OUT else facts.problem
     if ours:
         return CheckedStep(declared, request, share, problem, request.stated)
     stated, parts = {"share": stated_share(share)}, (part_of(step), part_of(request))

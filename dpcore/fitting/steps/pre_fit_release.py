@@ -20,7 +20,7 @@ from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
 from dpcore.noise.source import BULK_SIZE, NoiseSource, SeededNoise
 from dpcore.queries.count import RowCount
-from dpcore.registry.tables.declarations import accountant_facts, optimizer_facts
+from dpcore.registry.tables.optimizer_spec import accountant_facts, optimizer_facts
 from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "mechanism_for",
     "norm_of",
-    "rehearse_run",
+    "dry_run_optimizer",
     "require_share",
 ]
 
@@ -88,22 +88,22 @@ def norm_of(mechanism: Any) -> Any:
     return mechanism.needs
 
 
-class _Rehearsed(BaseException):
+class _DryRunEnded(BaseException):
     """A run over no rows came to its first release. No error, for optimizers that catch those."""
 
 
 class _NoRows(TableSession):
     """A session over no rows in the place of so many as are public: a pass through the table, or a
-    sample of a fixed size, which hold that number, end the rehearsal where rows would be asked. No
-    session loads their kernels before a charge (``dpcore.session.rehearsal``)."""
+    sample of a fixed size, which hold that number, end the dry run where rows would be asked. No
+    session loads their kernels before a charge (``dpcore.session.dry_run``)."""
 
     def _exact(self, query: Query | DerivedQuery | TableQuery, known: Known = ()) -> np.ndarray:
         if self.relation.size_is_public and hasattr(query, "answer_table"):
-            raise _Rehearsed
+            raise _DryRunEnded
         return super()._exact(query, known)
 
 
-def rehearse_run(
+def dry_run_optimizer(
     ready: Ready, table: Table, schema: Schema, left: Accountant, ledger: Ledger[LedgerEntry]
 ) -> TableSession:
     """Run the algorithm on an empty table before any charge, to load what it needs and raise what
@@ -121,11 +121,11 @@ def rehearse_run(
         problem=problem,
         ledger=ledger,
     )
-    usual.rehearse(RowCount("l2"))
-    with suppress(_Rehearsed):
+    usual.dry_run(RowCount("l2"))
+    with suppress(_DryRunEnded):
         run_optimizer(plan.optimizer, plan.entry, problem, usual, secret_rows=True)
     return usual
 
 
 def _stop(session: TableSession) -> None:
-    raise _Rehearsed
+    raise _DryRunEnded

@@ -30,7 +30,7 @@ from dpcore.fitting.steps.views import PublicFacts, ResultView
 from dpcore.model.details import LONGEST_TEXT, bounded, fault_of_details, plain
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.statement import OF_DPCORE
-from dpcore.registry.tables.facts import read
+from dpcore.registry.tables.class_metadata import read
 from dpcore.registry.tables.parts import MechanismFacts
 from dpcore.session.ledger import Ledger, LedgerEntry
 from dpcore.session.session import TableSession
@@ -70,7 +70,7 @@ class RunSteps:
         }
 
     def charged(self, state: RunState) -> RunState:
-        """Return the run whose filter is without the shares of all steps, each after a rehearsal of
+        """Return the run whose filter is without the shares of all steps, each after a dry run of
         it and of all that follows."""
         return reduce(_charged_for, self.checked, state)
 
@@ -160,9 +160,10 @@ def _told_by_place(step: CheckedStep) -> AbstractContextManager[None]:
 def _charged_for(state: RunState, step: CheckedStep) -> RunState:
     """Return the run after a charge of all that a step states, whether it is released or not.
 
-    The releases are made of no rows; then the run's first one is made so too (``rehearse_run``),
-    unless its rows are elsewhere. A refusal comes while nothing is charged. Each is charged as it
-    costs at most, on whatever grid its sums at the model will be (``_at_most``).
+    The releases are made of no rows; then the run's first one is made so too
+    (``dry_run_optimizer``), unless its rows are elsewhere. A refusal comes while nothing is
+    charged. Each is charged as it costs at most, on whatever grid its sums at the model will be
+    (``_at_most``).
     """
     facts, ledger = state.facts, Ledger[LedgerEntry]()
     plan = facts.plan
@@ -176,8 +177,8 @@ def _charged_for(state: RunState, step: CheckedStep) -> RunState:
         events = tuple(_at_most(entry.event, one, facts.accountant) for entry, (_, one) in pairs)
     _require_share(step, _composed(facts.accountant, events))
     charged = _composed(state.accountant, events)
-    if state.rehearses and not plan.engine_facts.reads_files:
-        state.rehearse(first.accountant, ledger)
+    if state.needs_dry_run and not plan.engine_facts.reads_files:
+        state.dry_run(first.accountant, ledger)
     return replace(state, accountant=charged, charged_for={**state.charged_for, step.name: events})
 
 

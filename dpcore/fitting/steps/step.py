@@ -119,7 +119,7 @@ class OneRelease:
     ----------
     mechanism : costs the share of the budget, at most (``mechanism_for``).
     follow : returns the outcome, of the view, the noisy answer, and the standard deviation of its
-        noise. It is asked nothing in a rehearsal.
+        noise. It is asked nothing in a dry run.
     """
 
     share: float | Fraction

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.immutable import by_identity, fault_of_unfrozen
-from dpcore.registry.tables.facts import Method, Shape, fact, fault_of, near_name
+from dpcore.registry.tables.class_metadata import Method, Shape, fact, fault_of, near_name
 
 __all__ = ["LossFacts"]
 

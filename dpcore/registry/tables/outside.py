@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpcore.registry.tables.facts import TEXT, Method, fact
+from dpcore.registry.tables.class_metadata import TEXT, Method, fact
 
 __all__ = ["ExporterFacts", "LedgerFacts", "LedgerStoreFacts"]
 

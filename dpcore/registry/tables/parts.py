@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpcore.registry.slots import FIGURES
-from dpcore.registry.tables.facts import NUMBER, TEXT, TRUTH, WHOLE, Method, Shape, Words, fact
+from dpcore.registry.tables.class_metadata import (
+    NUMBER,
+    TEXT,
+    TRUTH,
+    WHOLE,
+    Method,
+    Shape,
+    Words,
+    fact,
+)
 
 __all__ = ["AccountantFacts", "AnswerSourceFacts", "EngineFacts", "MechanismFacts"]
 

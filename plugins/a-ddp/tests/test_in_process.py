@@ -247,15 +247,15 @@ def test_rules_are_agreed_on_once_by_whoever_comes_first(monkeypatch):
     # Whoever began again while the limits were found had the rounds of both.
     data = make_data()
     pool, rules = in_process(data), make_rules(data)
-    rehearse = type(pool)._rehearse
+    dry_run = type(pool)._dry_run
 
     def begins_again(self, rules):
-        monkeypatch.setattr(type(pool), "_rehearse", rehearse)
+        monkeypatch.setattr(type(pool), "_dry_run", dry_run)
         pool.begin(rules, 30)
         pool.round(0, np.zeros(data.n_features))
-        return rehearse(self, rules)
+        return dry_run(self, rules)
 
-    monkeypatch.setattr(type(pool), "_rehearse", begins_again)
+    monkeypatch.setattr(type(pool), "_dry_run", begins_again)
     with pytest.raises(InvalidInputError, match="agreed on once"):
         pool.begin(rules, 30)
     assert pool.rounds_joined.max() == 1

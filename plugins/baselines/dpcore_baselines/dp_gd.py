@@ -28,7 +28,7 @@ from dpcore_baselines.descent.calibrate import MeanRow
 from dpcore_baselines.descent.curves import CHOICES, Curves, may_take_curves
 from dpcore_baselines.descent.run import Run
 from dpcore_baselines.descent.sizes import released_sizes
-from dpcore_baselines.descent.standardize import MOMENTS_CLIP, from_moments, rehearsed, unchanged
+from dpcore_baselines.descent.standardize import MOMENTS_CLIP, dry_run_map, from_moments, unchanged
 from dpcore_baselines.descent.step_size import StepSize
 from dpcore_baselines.options import noise_of_parts, require_several
 from dpcore_baselines.queries.moments import ColumnMoments
@@ -178,11 +178,11 @@ class DpGd:
         require_several(self, session.accountant, event, event)
         self.refuse_hopeless(Curves.of(problem, 0.0, 0.0, self.curves).counted, session)
         clipped_sum = UnitGradientSum if self.clip_unit else StandardizedGradientSum
-        zero = np.zeros(problem.w_shape), rehearsed(problem)
-        session.rehearse(clipped_sum(problem, *zero, problem.row_norm))
+        zero = np.zeros(problem.w_shape), dry_run_map(problem)
+        session.dry_run(clipped_sum(problem, *zero, problem.row_norm))
         scores = CountedScores.of(self, problem, session, self._moments_share(problem))
         if self._moments_share(problem):
-            session.rehearse(ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm))
+            session.dry_run(ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm))
         n = float(problem.n_public or self._count(session))
         root = math.sqrt(problem.rows_per_unit or 1) if self.clip_unit else 1.0
         mu = 1 / self._noise(session, 1).noise_multiplier * root / problem.rows_changed

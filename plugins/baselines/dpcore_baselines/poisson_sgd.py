@@ -128,7 +128,7 @@ class PoissonSgd:
         )
         mechanism = mechanism_in(self, "noise")(multiplier)
         self._refuse_hopeless(problem, mechanism)
-        session.rehearse(self._sample(problem, np.zeros(problem.w_shape), problem.row_norm, 1.0))
+        session.dry_run(self._sample(problem, np.zeros(problem.w_shape), problem.row_norm, 1.0))
         load_step()
         n, p = float(problem.n_public or self._count(session, multiplier)), self._rate(problem)
         expected = n * p

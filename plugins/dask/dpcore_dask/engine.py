@@ -97,8 +97,8 @@ class DaskEngine:
         """Return an engine over no rows, which loads what answers need on every worker."""
         return _NoRows(self)
 
-    def rehearse(self, query: Query) -> None:
-        self._shares.rehearse(query, self._seals)
+    def dry_run(self, query: Query) -> None:
+        self._shares.dry_run(query, self._seals)
 
 
 class _NoRows:
@@ -108,5 +108,5 @@ class _NoRows:
         self._whole = whole
 
     def answer(self, query: Query) -> np.ndarray:
-        self._whole.rehearse(query)
+        self._whole.dry_run(query)
         return query.start()

@@ -148,7 +148,7 @@ class Partition:
         with self._lock:
             return self._opened().facts
 
-    def rehearse(self, query: Query, seal: str) -> None:
+    def dry_run(self, query: Query, seal: str) -> None:
         """Load what an answer needs; the rows are not asked. Raises KernelError, and DataError as
         ``answer`` does."""
         with self._lock:

@@ -58,9 +58,9 @@ class Shares:
         alone = [("", [place]) for place in range(len(self._partitions))]
         return [found for (found,) in self._asked(alone, tasks.facts, [() for _ in alone])]
 
-    def rehearse(self, query: Any, seals: Sequence[str]) -> None:
+    def dry_run(self, query: Any, seals: Sequence[str]) -> None:
         """Have every worker load what an answer needs."""
-        self._of_each(tasks.rehearse, query, seals)
+        self._of_each(tasks.dry_run, query, seals)
 
     def sums(self, query: Any, seals: Sequence[str]) -> list[Any]:
         """Return sums that together are over all partitions."""

@@ -23,7 +23,7 @@ __all__ = [
     "hold_partition",
     "names",
     "open_partition",
-    "rehearse",
+    "dry_run",
     "rows_of_file",
     "rows_of_frame",
 ]
@@ -74,8 +74,8 @@ def facts(partitions: Sequence[Partition]) -> bytes:
     return _outcome(lambda: [partition.facts() for partition in partitions])
 
 
-def rehearse(partitions: Sequence[Partition], query: bytes, seals: Sequence[str]) -> bytes:
-    return _outcome(lambda: partitions[0].rehearse(unpacked(query), seals[0]))
+def dry_run(partitions: Sequence[Partition], query: bytes, seals: Sequence[str]) -> bytes:
+    return _outcome(lambda: partitions[0].dry_run(unpacked(query), seals[0]))
 
 
 def answer(partitions: Sequence[Partition], query: bytes, seals: Sequence[str]) -> bytes:

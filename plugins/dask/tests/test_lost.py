@@ -20,7 +20,7 @@ import dpcore
 from dpcore.errors import DataError, EngineError, InvalidInputError
 from dpcore.plugin import RowCount
 from dpcore.plugin.engines import Files, FrameParts
-from dpcore.session.rehearsal import Rehearsal
+from dpcore.session.dry_run import DryRun
 from dpcore_dask import shares, sources
 from dpcore_dask.cluster import connected, lost_is_told
 from dpcore_dask.engine import DaskEngine
@@ -260,8 +260,8 @@ def test_sums_are_not_waited_for_without_workers(folder, schema, monkeypatch):
         engine = opened(cluster, folder, schema)
         cluster.scale(0)
         cluster.sync(cluster._correct_state)
-        rehearsal, query = Rehearsal(engine, None), RowCount("l2")
-        for ask in (lambda: rehearsal.ask(query, [query]), lambda: engine.answer(query)):
+        dry_run, query = DryRun(engine, None), RowCount("l2")
+        for ask in (lambda: dry_run.ask(query, [query]), lambda: engine.answer(query)):
             with pytest.raises(EngineError, match="no worker"):
                 ask()
         engine.close()

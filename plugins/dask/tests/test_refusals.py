@@ -37,7 +37,7 @@ def test_a_partition_opened_anew_says_nothing_of_its_rows(folder, schema):
     rows[column] = rows[column].astype(object)
     rows.loc[0, column] = "text"
     rows.astype({column: str}).to_parquet(path)
-    for ask in (Partition.answer, Partition.rehearse):
+    for ask in (Partition.answer, Partition.dry_run):
         with pytest.raises(DataError, match="4.parquet: the partition was changed") as told:
             ask(Partition(recipe), RowCount("l2"), seal)
         assert "row" not in str(told.value).replace("rows", "")

@@ -211,6 +211,6 @@ def test_what_is_no_exact_sum_is_refused_uncharged(
 
     assert "Nothing was charged" in refusal()
     # A twin that asks the engine at a release alone has paid for the count by then.
-    monkeypatch.setattr(ExactAnswers, "rehearse", lambda self, query: None)
+    monkeypatch.setattr(ExactAnswers, "dry_run", lambda self, query: None)
     counts = asked["algo"] != "rsgd-ar"
     assert ("Charged, and spent" in refusal()) == counts

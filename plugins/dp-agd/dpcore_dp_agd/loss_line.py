@@ -140,7 +140,7 @@ def _even_step(step_sizes: np.ndarray) -> float | None:
 
 
 def first_line(problem: Problem) -> ClippedLossLine:
-    """Return a line that is as good as any: a session rehearses it before the first charge."""
+    """Return a line that is as good as any: for the dry run before the first charge."""
     zero, unit = np.zeros(problem.w_shape), np.zeros(problem.w_shape)
     unit.flat[0] = 1.0
     return ClippedLossLine(problem, zero, unit, np.array([0.0, 0.5]), 1.0)

@@ -111,12 +111,12 @@ class DpAgd(Options):
             raise InvalidInputError(
                 "The authors' code is for two classes: leave --as-published (as_published=) out."
             )
-        session.rehearse(first_line(problem))
+        session.dry_run(first_line(problem))
         if self.as_published:
             return minimize_as_published(problem, session, self.batch_size)
         if self.batch_size is not None:
             batch: Any = Batch(first_line(problem), 1.0)
-            session.rehearse(batch)
+            session.dry_run(batch)
         accountant = session.accountant
         mechanisms = {slot: mechanism_in(self, slot, accountant) for slot in self.slots}
         run = plan_run(self, mechanisms, problem, session)

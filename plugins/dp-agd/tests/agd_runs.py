@@ -42,7 +42,7 @@ class Script:
         self.ledger.append(event)
         return self.answers.pop(0)
 
-    def rehearse(self, query):
+    def dry_run(self, query):
         """Load nothing."""
 
 

@@ -136,7 +136,7 @@ class VertexScores:
         bits = Problem.FEATURE_BITS + self.bits
         return Sensitivity("linf", bound, relation, bits, change_range=2 * bound)
 
-    def rehearsed(self) -> tuple[Callable[[Block], None]]:
+    def dry_run_queries(self) -> tuple[Callable[[Block], None]]:
         return (self._load,)
 
     def _load(self, none: Block) -> None:

@@ -166,7 +166,7 @@ def test_figures_out_of_range_are_refused(field, value, match):
 
 def test_kernels_are_loaded_by_a_block_of_no_rows():
     query = VertexScores(problem_of(), 3.0, 0.75, PICKS)
-    (load,) = query.rehearsed()
+    (load,) = query.dry_run_queries()
     none = table_of(*rows_of()).without_rows().blocks[0]
     seen, honest = [], VertexScores.scores
 

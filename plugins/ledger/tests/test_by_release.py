@@ -51,7 +51,7 @@ def test_the_charge_is_on_disk_when_the_rows_are_asked(ledger, monkeypatch):
     honest, seen = LocalEngine.answer, []
 
     def answer(self, query):
-        if self._table.n_rows:  # Not while it is rehearsed, over none.
+        if self._table.n_rows:  # Not in the dry run, over none.
             seen.append(spent(TableLedger(ledger.path)))
         return honest(self, query)
 

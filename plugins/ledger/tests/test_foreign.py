@@ -107,7 +107,7 @@ def test_what_it_cannot_write_is_not_drawn(monkeypatch):
         ) as session:
             released.append(session.count(share=0.2))
             released.append(session.count(share=0.2))
-    assert len(released) == 1 and len(session._door.ledger) == 1
+    assert len(released) == 1 and len(session._session.ledger) == 1
     assert failed.value.__notes__[-1].startswith("Charged, and spent: ")
     assert Kept.told[-1][:2] == ("close", "closed")
 

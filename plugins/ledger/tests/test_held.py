@@ -156,7 +156,7 @@ def test_a_run_whose_session_has_a_larger_filter_draws_nothing_beyond_its_reserv
 def test_a_session_of_a_larger_filter_is_held_too(ledger, monkeypatch):
     with open_session(X, Y, classes=(0, 1), epsilon=0.5, ledger=ledger.path) as session:
         session.count(share=0.5)
-        account = session._door._account
+        account = session._session._account
         account._filter = replace(account._filter, whole=larger(account._filter.whole))
         with pytest.raises(BudgetExceededError, match="its run's reservation"):
             session.count(share=0.75)

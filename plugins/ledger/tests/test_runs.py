@@ -240,7 +240,7 @@ def test_what_turns_out_not_private_is_counted_whole_and_named(ledger):
     run = CliRunner().invoke
     public = {"bounds": (0, 1), "row_norm": None, "classes": (0, 1)}
     session = open_session(X, Y, **public, epsilon=1.0, ledger=ledger.path)
-    session._door._parts._not_private.add("somewhere:Part")
+    session._session._parts._not_private.add("somewhere:Part")
     session.count(share=0.1)
     session.close()
     state = ledger.state()

@@ -11,7 +11,7 @@ import numpy as np
 from dpcore.plugin import Problem, ordered_dot, ordered_norm, round_parameters, round_to
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.averaged import AveragedDescent
-from dpcore_baselines.descent.standardize import MOMENTS_CLIP, rehearsed, unchanged
+from dpcore_baselines.descent.standardize import MOMENTS_CLIP, dry_run_map, unchanged
 from dpcore_baselines.options import noise_of_parts
 from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
@@ -145,7 +145,7 @@ class Passes:
 def refuse_hopeless(optimizer: Any, problem: Problem, session: PrivacySession) -> None:
     """Raise InvalidInputError, before anything is spent, if the noise of the smallest part of the
     budget does not fit the grid, or a sum has no room; load what the passes ask for."""
-    zero, mapped, same = np.zeros(problem.w_shape), rehearsed(problem), unchanged(problem)
+    zero, mapped, same = np.zeros(problem.w_shape), dry_run_map(problem), unchanged(problem)
     mechanism = _of_the_smallest_part(optimizer, problem, session)
     multiplier = mechanism.noise_multiplier
     # No row is longer than the root of its columns' number once it is standardised, in mean.
@@ -166,7 +166,7 @@ def refuse_hopeless(optimizer: Any, problem: Problem, session: PrivacySession) -
     for query in widest_sums:
         mechanism.event(query.sensitivity(problem.relation))
     for query in sums:
-        session.rehearse(query)
+        session.dry_run(query)
 
 
 def _of_the_smallest_part(optimizer: Any, problem: Problem, session: PrivacySession) -> Any:

@@ -26,7 +26,7 @@ def advice_on(
     """
     told = [
         _of_epsilon(epsilon),
-        *(_sentence(text) for text in PrivacyStatement.cautions_of(epsilon, delta)),
+        *(_sentence(text) for text in PrivacyStatement.guarantee_warnings(epsilon, delta)),
     ]
     if delta and rows is not None:
         told.append(_of_delta(delta, rows))

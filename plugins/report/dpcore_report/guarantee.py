@@ -86,12 +86,12 @@ def meaning_section(privacy: dict[str, Any], explained: Explained | None) -> Sec
             ),
             items=reasons,
         )
-    cautions = PrivacyStatement.cautions_of(explained.epsilon, explained.delta)
+    warnings = PrivacyStatement.guarantee_warnings(explained.epsilon, explained.delta)
     return Section(
         "What the guarantee means",
         lines=(
             "These are bounds for everyone, whatever else they know and however they compute.",
-            *(f"Caution: {text}" for text in cautions),
+            *(f"Caution: {text}" for text in warnings),
         ),
         items=(
             *(Item(sentence) for sentence in explained.sentences()),

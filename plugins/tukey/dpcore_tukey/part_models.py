@@ -163,7 +163,7 @@ class PartModels:
         bound = float(np.ldexp(2.0 * LARGEST_STEPS, -Problem.PARAMETER_BITS))
         return Sensitivity("linf", bound, relation, grid_bits=Problem.PARAMETER_BITS)
 
-    def rehearsed(self) -> tuple[Callable[[Block], None]]:
+    def dry_run_queries(self) -> tuple[Callable[[Block], None]]:
         return (self._load,)
 
     def _load(self, none: Block) -> None:

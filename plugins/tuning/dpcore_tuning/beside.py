@@ -165,7 +165,7 @@ class _Candidate:
         run = sides.run(plan, sides.held_out)
         ready = run.ready()
         whole = replace(ready.plan, accountant=search.whole)
-        begun = replace(run.begun(replace(ready, plan=whole)), rehearses=False)
+        begun = replace(run.begun(replace(ready, plan=whole)), needs_dry_run=False)
         return cls(run, begun, run.steps(begun))
 
     def with_shared(self, before: tuple[Any, ...]) -> _Candidate:

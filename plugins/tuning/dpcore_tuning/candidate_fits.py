@@ -44,7 +44,7 @@ def constant_of(shape: tuple[int, ...]) -> np.ndarray:
 
 
 class Tries:
-    """The fits of a search, checked and rehearsed: nothing of the rows is asked before ``begin``.
+    """The fits of a search, checked by a dry run: nothing of the rows is asked before ``begin``.
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ class Tries:
         self.capacity = problem.unsure_capacity
         self.filter = first.accountant
         """The filter of one fit, empty."""
-        self._over(first.rows.over_none("held-out", search.plans[0])).rehearse()
+        self._over(first.rows.over_none("held-out", search.plans[0])).dry_run()
         # What refuses a fit of no rows, up to its first release, refuses now.
-        rehearsed = [one.rehearse(one.accountant, Ledger()) for one in begun]
-        limits = [one.most_rows for one in rehearsed if one.most_rows is not None]
+        sessions = [one.dry_run(one.accountant, Ledger()) for one in begun]
+        limits = [one.most_rows for one in sessions if one.most_rows is not None]
         self.most_rows = min(limits, default=None)
         """Of every candidate's first release, tried or not: which were tried is not to show."""
-        self.foreign = {part for one in rehearsed for part in one.foreign_parts}
+        self.foreign = {part for one in sessions for part in one.foreign_parts}
         targets = {
             part for p in search.plans for part in (PrivacyStatement.part_of(p.loss), *p.targets)
         }

@@ -69,11 +69,11 @@ class HeldOut:
         chosen: int = self._session(accountant).release(query, PermuteAndFlip(least))
         return chosen
 
-    def rehearse(self) -> None:
+    def dry_run(self) -> None:
         """Load what a score needs; the rows are not asked."""
         zero = np.zeros(self._problem.w_shape)
         query = self._losses((zero,), "l1")
-        self._session(PureAccountant.from_budget(1.0, 0.0)).rehearse(query)
+        self._session(PureAccountant.from_budget(1.0, 0.0)).dry_run(query)
 
     def _losses(self, models: tuple[np.ndarray, ...], norm: Any) -> HeldOutLosses:
         return HeldOutLosses(self._problem, models, self._measure, norm, self._largest)

@@ -265,16 +265,16 @@ def test_a_reason_of_a_fit_that_is_not_released_voids_the_search(monkeypatch):
 
 
 def test_the_rows_and_parts_of_a_search_are_those_of_all_candidates(monkeypatch):
-    rehearsed = RunState.rehearse
+    dry_run = RunState.dry_run
 
     def told(state, *others):
-        rehearsed(state, *others)
+        dry_run(state, *others)
         first = state.facts.problem.l2 == L2[0]["l2"]
         return SimpleNamespace(
             most_rows=None if first else 1000, foreign_parts=() if first else ("a:B",)
         )
 
-    monkeypatch.setattr(RunState, "rehearse", told)
+    monkeypatch.setattr(RunState, "dry_run", told)
     search = searched()
     monkeypatch.setattr(candidate_fits.Tries, "best", lambda self: self._tried(0))
     privacy = run.tune_dataset(search, rows()).privacy

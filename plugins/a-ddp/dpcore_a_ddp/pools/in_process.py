@@ -178,7 +178,7 @@ class InProcessPool(OneProcessPool):
                 "the sensitivity costs more than their budgets. Nothing was spent. Raise the "
                 "budgets, or take more noise (a larger number of rounds to plan for)."
             )
-        TableSession.load_now(lambda: self._rehearse(rules))
+        TableSession.load_now(lambda: self._dry_run(rules))
         with self._lock:
             self._require_no_rules()
             self._rules, self._held, ledger = rules, held, self._account.ledger
@@ -193,7 +193,7 @@ class InProcessPool(OneProcessPool):
         owned = [rules.of_budget(user.epsilon) for user in self.users]
         return [(own, np.array([other == own for other in owned])) for own in dict.fromkeys(owned)]
 
-    def _rehearse(self, rules: GradientRounds) -> None:
+    def _dry_run(self, rules: GradientRounds) -> None:
         """Load what a round needs: gradients of no rows, and noise that is nobody's."""
         none, width = np.empty(0, dtype=np.int64), rules.n_features
         c = self._coefficients(rules, np.zeros(width), none)

@@ -154,7 +154,7 @@ class UserSession(Unshareable):
         place = len(self._ledger) % len(self._sessions)
         session, account = self._sessions[place], self._accounts[place]
         query = self._own.query(self._loss, point, self.user.n_rows)
-        session.rehearse(query)
+        session.dry_run(query)
 
         def draw() -> np.ndarray:
             self._counted += 1

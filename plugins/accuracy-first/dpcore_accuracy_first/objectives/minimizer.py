@@ -21,10 +21,10 @@ from dpcore_accuracy_first.objectives.radial_penalty import (
 from dpcore_baselines.queries.descent import minimize
 from dpcore_baselines.queries.gradient_sum import (
     GradientSum,
+    dry_run_gradient,
     gradient_bits,
     gradient_error,
     loss_error,
-    rehearsed_gradient,
 )
 
 if TYPE_CHECKING:
@@ -134,8 +134,8 @@ class Minimizer:
             l1 += size * 2.0**-self.grid_bits
         return Sensitivity("l1", l1, relation, grid_bits=self.grid_bits)
 
-    def rehearsed(self) -> tuple[GradientSum]:
-        return (rehearsed_gradient(self.problem),)
+    def dry_run_queries(self) -> tuple[GradientSum]:
+        return (dry_run_gradient(self.problem),)
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
         problem, known, far = self.problem, _Certificate.of(self), True

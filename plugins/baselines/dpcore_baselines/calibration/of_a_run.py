@@ -70,8 +70,8 @@ class CountedScores:
     def of(
         cls, optimizer: Any, problem: Problem, session: PrivacySession, moments_share: float
     ) -> Self:
-        """Return the release, rehearsed, that a dp-gd asks for; InvalidInputError where it asks
-        for counts and there are no calibrated log odds, or no normal noise."""
+        """Return the release, after a dry run, that a dp-gd asks for; InvalidInputError where it
+        asks for counts and there are no calibrated log odds, or no normal noise."""
         asked, by_row = optimizer.calibrate_share, optimizer.calibrated and not optimizer.clip_unit
         calibrated = by_row and moments_share > 0 and can_be_calibrated(problem)
         if asked and asked < _FEW:
@@ -81,7 +81,7 @@ class CountedScores:
                 raise InvalidInputError(_ONLY)
             return cls(problem, session, 0.0, calibrated)
         if asked != 0:
-            session.rehearse(LabelledScores(problem, np.zeros(problem.w_shape)))
+            session.dry_run(LabelledScores(problem, np.zeros(problem.w_shape)))
         return cls(problem, session, asked, calibrated)
 
     def with_signal(

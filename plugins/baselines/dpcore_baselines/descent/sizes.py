@@ -66,7 +66,7 @@ class ColumnSizes:
     def answer_block(self, block: Block) -> np.ndarray:
         rows, columns = block.raw_rows().mapped(_digits), list(self.columns)
         ones, total = np.ones(block.n_rows), self.start()
-        for begin in range(0, max(block.n_rows, 1), _ROWS):  # Of no rows too, as a rehearsal has.
+        for begin in range(0, max(block.n_rows, 1), _ROWS):  # Of no rows too, as a dry run has.
             end = min(begin + _ROWS, block.n_rows)
             sums = rows.weighted_sum(begin, end, ones[begin:end])[columns]
             counts = [sums // _DIGIT**k % _DIGIT for k in range(len(_EDGES))]

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from dpcore.plugin import Problem
     from dpcore_baselines.descent.sizes import TypicalSizes
 
-__all__ = ["MOMENTS_CLIP", "from_moments", "least_seen", "rehearsed", "typical_length", "unchanged"]
+__all__ = [
+    "MOMENTS_CLIP",
+    "from_moments",
+    "least_seen",
+    "dry_run_map",
+    "typical_length",
+    "unchanged",
+]
 
 MOMENTS_CLIP = 0.8 * math.sqrt(2)
 """Bound of a row's part in the moments over the row norm: few rows of a schema are as long as the
@@ -33,7 +40,7 @@ def unchanged(problem: Problem) -> Standardization:
     return Standardization.nearest(np.ones(width), np.zeros(width), None)
 
 
-def rehearsed(problem: Problem) -> Standardization:
+def dry_run_map(problem: Problem) -> Standardization:
     """Return a map as ``from_moments`` returns one, by whose means the intercept is used; what the
     steps need is loaded."""
     load_step()

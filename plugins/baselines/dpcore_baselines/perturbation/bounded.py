@@ -18,9 +18,9 @@ from dpcore.plugin.parts import (
 from dpcore_baselines.queries.descent import minimize
 from dpcore_baselines.queries.gradient_sum import (
     GradientSum,
+    dry_run_gradient,
     gradient_bits,
     gradient_error,
-    rehearsed_gradient,
 )
 
 if TYPE_CHECKING:
@@ -113,8 +113,8 @@ class PenalisedMinimizer:
         left = self._tolerance() * (1 + self._roundings()) + self._error() + self._offset()
         return left / self.regularisation * _UP
 
-    def rehearsed(self) -> tuple[GradientSum]:
-        return (rehearsed_gradient(self.problem, precise=True),)
+    def dry_run_queries(self) -> tuple[GradientSum]:
+        return (dry_run_gradient(self.problem, precise=True),)
 
     def _slope(self) -> float:
         return 2 * self.loss.lipschitz + 1.0

@@ -23,7 +23,7 @@ __all__ = [
     "gradient_bits",
     "gradient_error",
     "loss_error",
-    "rehearsed_gradient",
+    "dry_run_gradient",
 ]
 
 _LOSS_ERROR = 2.0**-36
@@ -95,7 +95,7 @@ class GradientSum:
         raise InvalidInputError("A sum of unclipped gradients has no sensitivity of its own.")
 
 
-def rehearsed_gradient(problem: Problem, precise: bool = False) -> GradientSum:
+def dry_run_gradient(problem: Problem, precise: bool = False) -> GradientSum:
     """Return the sum at a point that only the fine grid has: all that one loads is loaded by it.
     The kernel of a minimiser's step is loaded too."""
     load_descent()

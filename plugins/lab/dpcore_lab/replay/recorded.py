@@ -133,7 +133,7 @@ def load_kernels(optimizer: Optimizer) -> None:
 
     for relation, n_classes in cases_of(optimizer):
         rows = make_rows(1, n_classes=n_classes)
-        open_session(optimizer, rows, relation, EPSILON, DELTA).rehearse(RowCount())
+        open_session(optimizer, rows, relation, EPSILON, DELTA).dry_run(RowCount())
 
 
 def replay_run(

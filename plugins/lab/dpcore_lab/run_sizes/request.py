@@ -1,6 +1,6 @@
 """A run that a check is to be like: its schema, its rows, its budget and its algorithm, all public.
 
-``LikeRun.of`` plans it, makes its rows, and rehearses it once under a seed: what it asked, by which
+``LikeRun.of`` plans it, makes its rows, and runs it once under a seed: what it asked, by which
 noise, at which sensitivities, is what the checks ask for.
 """
 

@@ -104,7 +104,7 @@ def plan_command(
         return
     _print(told, kept)
     ranges = _ranges(typical.between, kept, classification=forecast.classification)
-    found = (PrivacyStatement.cautions_of(run["epsilon"] or 0.0, delta) for run in told)
+    found = (PrivacyStatement.guarantee_warnings(run["epsilon"] or 0.0, delta) for run in told)
     print_lines(*(f"dpcore: warning: {each}" for own in found for each in own), err=True)
     print_lines(
         f"{_gain(without, nonprivate_accuracy or nonprivate_mse)} This is a forecast and no "

@@ -220,7 +220,7 @@ def test_a_share_that_was_not_set_aside_is_refused_by_the_filter(monkeypatch):
 
 
 def test_all_of_the_share_is_set_aside_wherever_a_step_leads_to(monkeypatch):
-    """A rehearsal over no rows that ended early left the rest of the share to the algorithm."""
+    """A dry run over no rows that ended early left the rest of the share to the algorithm."""
     monkeypatch.setattr(inference, "nearer", lambda w, *sums: w + 1e5)
     model = fitted(**RIDGE)
     assert model.intervals == {"why_not": inference.TOO_LONG}

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dpcore.plugin.parts import Units
     from dpcore_tables.raw.raw_table import RawTable
 
-__all__ = ["conform", "convert_column", "unread_told"]
+__all__ = ["validate_rows", "convert_column", "unread_told"]
 
 _NO_ID = "the cell is no id of a unit: expected text or a whole number"
 _EMPTY_ID = (
@@ -42,7 +42,7 @@ _EMPTY_ID = (
 )
 
 
-def conform(
+def validate_rows(
     raw: RawTable,
     schema: Schema,
     *,

@@ -13,7 +13,7 @@ from dpcore.plugin.commands import print_lines
 from dpcore.plugin.parts import Model, OutFile
 from dpcore_accounting.commands.printing import print_bytes
 from dpcore_tables.databases.address import with_query
-from dpcore_tables.files.column_texts import TextsOnTheWay, column_texts
+from dpcore_tables.files.passthrough_column import PassthroughColumn, passthrough_column
 from dpcore_tables.files.score_files import scores_as_bytes
 from dpcore_tables.files.to_score import feature_rows
 from dpcore_tables.kinds.dates import with_date_formats
@@ -109,12 +109,12 @@ class _Kept:
         self.head = () if name is None else (name,)
         self._cells: Iterator[str] = iter(())
         if name is not None:
-            self._cells = column_texts(data, schema, name)
+            self._cells = passthrough_column(data, schema, name)
 
     @property
-    def on_the_way(self) -> TextsOnTheWay | None:
+    def passthrough(self) -> PassthroughColumn | None:
         """The cells that are taken from the rows as they are read, if they are."""
-        return self._cells if isinstance(self._cells, TextsOnTheWay) else None
+        return self._cells if isinstance(self._cells, PassthroughColumn) else None
 
     def beside(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
         """Yield the rows, each behind its cell."""
@@ -151,7 +151,7 @@ class _Output:
         """Yield the rows in pieces, each to be gone through before the next."""
         nothing = (None,) * len(self._said.heads)
         model = self._said.model
-        pieces = feature_rows(self._data, model.schema, self._bad_rows, self._kept.on_the_way)
+        pieces = feature_rows(self._data, model.schema, self._bad_rows, self._kept.passthrough)
         for margins in model.margins_in_pieces(pieces):
             blank = model.blank_rows(margins).tolist()
             self.n_rows += len(blank)

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.plugin.parts import Registration
-    from dpcore_tables.files.column_texts import TextsOnTheWay
+    from dpcore_tables.files.passthrough_column import PassthroughColumn
     from dpcore_tables.store.encoded import Rows
 
 __all__ = ["FILES", "feature_pieces", "require_file", "require_known", "schema_of"]
@@ -129,7 +129,7 @@ def feature_pieces(
     path: str | os.PathLike[str],
     schema: Schema,
     bad_rows: BadRows = "refuse",
-    texts: TextsOnTheWay | None = None,
+    texts: PassthroughColumn | None = None,
 ) -> Iterator[tuple[Rows, np.ndarray | None]]:
     """Yield the feature rows of a file whose label column may be absent, in pieces, and which of
     its rows they are. Each piece is lent until the next is asked for; the rows are bool, None for

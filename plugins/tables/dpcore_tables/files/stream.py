@@ -76,8 +76,8 @@ def feature_batches(
     kept : bool, one for each row of the piece, None for all of them. Under ``bad_rows="drop"`` X
     lacks the rows with a cell that does not satisfy the schema; a line of text with too many or
     too few cells is refused all the same, so that every row of the file has its place. ``texts`` :
-    a ``dpcore_tables.files.column_texts.TextsOnTheWay``, which gets a column's cells of each piece
-    before that is yielded.
+    a ``dpcore_tables.files.passthrough_column.PassthroughColumn``, which gets a column's cells of
+    each piece before that is yielded.
     Raises as ``encoded_batches``.
     """
     read = schema if texts is None else texts.schema
@@ -149,7 +149,7 @@ def _encode(
 ) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None, np.ndarray | None]:
     """Return encoded rows, labels, and which rows were kept, None for all."""
     from dpcore.plugin.readers import ArraySource
-    from dpcore_tables.cells.cell_values import conform, convert_column
+    from dpcore_tables.cells.cell_values import convert_column, validate_rows
     from dpcore_tables.cells.features import encode
     from dpcore_tables.raw.raw_matrix import RawMatrix
 
@@ -160,8 +160,8 @@ def _encode(
             return convert_column(each, schema.label, schema.notation, raw.source)
 
         read = labels if labelled else None
-        return ArraySource(raw.source).conform(raw.X, schema, raw.where, read, bad_rows)
-    columns = conform(raw, schema, labelled=labelled, bad_rows=bad_rows, weight=weight)
+        return ArraySource(raw.source).validate_rows(raw.X, schema, raw.where, read, bad_rows)
+    columns = validate_rows(raw, schema, labelled=labelled, bad_rows=bad_rows, weight=weight)
     if ids is not None and columns.ids is not None:
         ids.add(columns.ids)
     return *encode(columns, schema), columns.kept

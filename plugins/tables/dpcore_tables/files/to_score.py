@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from dpcore import Schema
     from dpcore.plugin.engines import BadRows
-    from dpcore_tables.files.column_texts import TextsOnTheWay
+    from dpcore_tables.files.passthrough_column import PassthroughColumn
     from dpcore_tables.store.encoded import Rows
 
 __all__ = ["feature_rows"]
@@ -24,7 +24,7 @@ def feature_rows(
     data: str,
     schema: Schema,
     bad_rows: BadRows = "refuse",
-    texts: TextsOnTheWay | None = None,
+    texts: PassthroughColumn | None = None,
 ) -> Iterator[tuple[Rows, np.ndarray | None]]:
     """Yield the feature rows of a registered data set or of a file, in pieces, and which of its
     rows they are. A label column may be absent. Each piece is lent until the next is asked for; the

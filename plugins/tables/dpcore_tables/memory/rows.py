@@ -12,7 +12,7 @@ import pyarrow as pa
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import Dataset
 from dpcore.plugin.readers import ArraySource, UnitIds
-from dpcore_tables.cells.cell_values import conform, convert_column
+from dpcore_tables.cells.cell_values import convert_column, validate_rows
 from dpcore_tables.cells.features import encode
 from dpcore_tables.cells.weights import read_by, weights_apart
 from dpcore_tables.memory.columns import labels_of, real_array, real_matrix
@@ -62,7 +62,7 @@ def dataset_in_memory(
         raise InvalidInputError("Expected y, the labels of the rows of X.")
     labels = labels_of(y, _SOURCE.name, X.shape[0])
     read = partial(convert_column, labels, own.label, own.notation, _SOURCE.name)
-    rows = _SOURCE.conform(X, own, _SOURCE.place, read)
+    rows = _SOURCE.validate_rows(X, own, _SOURCE.place, read)
     return Dataset.from_rows("array", rows[:2], own)
 
 
@@ -70,12 +70,13 @@ def features_in_memory(
     X: Any, schema: Schema, bad_rows: BadRows = "refuse"
 ) -> tuple[Rows, np.ndarray | None]:
     """Return feature rows as ``dataset_in_memory`` makes them, without labels (prediction), and
-    which of the rows they are: bool, None for all of them, as ``conform`` has it."""
+    which of the rows they are: bool, None for all of them, as ``validate_rows`` has it."""
     X = frame_of(X)
     if schema.width is None:
-        columns = conform(_table(X, None, schema, False), schema, labelled=False, bad_rows=bad_rows)
+        raw = _table(X, None, schema, False)
+        columns = validate_rows(raw, schema, labelled=False, bad_rows=bad_rows)
         return encode(columns, schema)[0], columns.kept
-    rows, _, kept = _SOURCE.conform(_matrix(X), schema, _SOURCE.place, None, bad_rows)
+    rows, _, kept = _SOURCE.validate_rows(_matrix(X), schema, _SOURCE.place, None, bad_rows)
     return rows, kept
 
 
@@ -94,7 +95,7 @@ def _from_columns(
     weight = weight if framed else None  # of an array's columns none has a name of its own
     schema = schema.for_names(frame_names(X)) if framed else schema
     raw = _table(X, y, read_by(schema, weight), True)
-    columns = conform(raw, schema, weight=weight)
+    columns = validate_rows(raw, schema, weight=weight)
     if columns.ids is not None:
         ids.add(columns.ids)
     rows, name = encode(columns, schema), "frame" if framed else "array"

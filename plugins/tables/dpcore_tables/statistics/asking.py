@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from dpcore.plugin import Gaussian, InvalidInputError, Laplace, RowCount, noise_multiplier
-from dpcore.plugin.parts import Unshareable
+from dpcore.plugin.parts import TableSession, Unshareable
 from dpcore_accounting.selections.exponential import Exponential
 from dpcore_tables.statistics.categorical_column import CategoricalColumn
 from dpcore_tables.statistics.columns import (
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         Mechanism,
         Query,
         TableQuery,
-        TableSession,
     )
 
 __all__ = ["Statistics", "Where"]
@@ -63,41 +62,43 @@ class Statistics(Unshareable):
     schema, problem : public facts of the rows; queries of one's own are made from these.
     """
 
-    def __init__(self, door: TableSession, schema: Schema, problem: Problem) -> None:
-        self._door = door
+    def __init__(self, session: TableSession, schema: Schema, problem: Problem) -> None:
+        self._session = session
         self.schema = schema
         self.problem = problem
 
     def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
         """Return a noisy answer to a query, one's own or dpcore's, as ``PrivacySession`` says."""
-        return self._door.release(query, mechanism)
+        return self._session.release(query, mechanism)
 
     def start(self, mechanism: InteractiveMechanism) -> Any:
         """Return an open interactive mechanism, as ``PrivacySession`` says."""
-        return self._door.start(mechanism)
+        return self._session.start(mechanism)
 
-    def rehearse(self, query: Query | DerivedQuery | TableQuery) -> None:
+    def dry_run(self, query: Query | DerivedQuery | TableQuery) -> None:
         """Load what an answer needs; the rows are not asked."""
-        self._door.rehearse(query)
+        self._session.dry_run(query)
+
+    rehearse = TableSession.rehearse
 
     @property
     def accountant(self) -> Accountant:
         """The filter as it is now, and what remains of its budget."""
-        return self._door.accountant
+        return self._session.accountant
 
     @property
     def relation(self) -> NeighboringRelation:
-        return self._door.relation
+        return self._session.relation
 
     @property
     def releases(self) -> dict[str, int]:
         """How many releases of each kind were charged."""
-        return self._door.releases
+        return self._session.releases
 
     @property
     def ledger(self) -> tuple[Any, ...]:
         """The charges of the session, its parts' included, in order."""
-        return self._door.ledger
+        return self._session.ledger
 
     def _where(self, where: Where) -> Statistics:
         """Return the door to the rows that meet a condition (``OpenSession``)."""
@@ -236,7 +237,7 @@ class Statistics(Unshareable):
         left = self.accountant
         for _ in queries:  # All of them fit, or nothing is asked.
             left = left.compose(Exponential.nominal_event(mechanism.noise_multiplier))
-        chosen = [among[self._door.release(query, mechanism)] for query in queries]
+        chosen = [among[self._session.release(query, mechanism)] for query in queries]
         rising = np.empty(len(queries))
         rising[np.argsort(asked, kind="stable")] = np.sort(chosen)
         return held.told(rising)
@@ -273,7 +274,7 @@ class Statistics(Unshareable):
 
     def _unbiased(self, query: Query, mechanism: Mechanism) -> np.ndarray:
         """Return the noisy answer with the half step that floored noise is short of on average."""
-        noisy: np.ndarray = self._door.release(query, mechanism)
+        noisy: np.ndarray = self._session.release(query, mechanism)
         half_step = 2.0 ** -(1 + query.sensitivity(self.relation).grid_bits)
         return np.asarray(noisy + half_step)
 

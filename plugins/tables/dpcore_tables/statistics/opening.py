@@ -102,8 +102,8 @@ def open_session(
         threads=settings.threads,
         figure=settings.native_budget(),
     )
-    for caution in PrivacyStatement.cautions_of(empty.epsilon, delta):
-        warn_caller(caution)
+    for warning in PrivacyStatement.guarantee_warnings(empty.epsilon, delta):
+        warn_caller(warning)
     noise, table = NoiseSource.of_seed(seed), dataset.table()
     over = opened.engine_of(table)
     run = SessionRun(
@@ -121,8 +121,8 @@ def open_session(
         typed_by=dataset.typed_by,
         by_release=epsilon is None and opened.figure is None,
     )
-    door = run.opened(WholeSession, over, noise, problem=opened.problem)
-    return OpenSession(opened, door, table, run)
+    whole = run.opened(WholeSession, over, noise, problem=opened.problem)
+    return OpenSession(opened, whole, table, run)
 
 
 def _filter(settings: Settings) -> tuple[str, Accountant]:

@@ -34,10 +34,10 @@ class OpenSession(Statistics):
     It holds the rows: keep it where they may be.
     """
 
-    _door: WholeSession
+    _session: WholeSession
 
-    def __init__(self, opened: Opened, door: WholeSession, table: Table, run: SessionRun) -> None:
-        super().__init__(door, opened.schema, opened.problem)
+    def __init__(self, opened: Opened, whole: WholeSession, table: Table, run: SessionRun) -> None:
+        super().__init__(whole, opened.schema, opened.problem)
         self._opened, self._table, self._run = opened, table, run
         self._told: AbstractContextManager[None] | None = None
         self._selected: dict[tuple[Any, ...], Statistics] = {}
@@ -64,7 +64,7 @@ class OpenSession(Statistics):
         self._close()
 
     def _close(self, error: BaseException | None = None) -> None:
-        self._door.close()
+        self._session.close()
         self._run.close(error)
 
     def statement(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class OpenSession(Statistics):
 
         Raises InvalidInputError where an answer ended in an error after it was charged.
         """
-        self._door.require_whole()
+        self._session.require_whole()
         return self._run.statement(**self._opened.stated()).to_dict("What was released")
 
     def parts(self, column: str) -> dict[Value | None, Statistics]:
@@ -113,8 +113,8 @@ class OpenSession(Statistics):
 
             problem = replace(self.problem, n=None, n0=None)  # Their number is private.
             table = split_table(self._table, part, 2)[1]
-            door = self._door.selected(self._opened.engine_of(table), problem)
-            self._selected[chosen] = Statistics(door, self.schema, problem)
+            session = self._session.selected(self._opened.engine_of(table), problem)
+            self._selected[chosen] = Statistics(session, self.schema, problem)
         return self._selected[chosen]
 
     def _levels(self, column: str) -> CategoricalColumn:
@@ -141,6 +141,6 @@ class OpenSession(Statistics):
         parts: dict[Value | None, Statistics] = {}
         for level, table in zip((*levels.levels, None), tables, strict=True):
             name = f"other {column}" if level is None else f"{column} = {level}"
-            door = self._door.part(column, name, self._opened.engine_of(table), problem)
-            parts[level] = Statistics(door, self.schema, problem)
+            session = self._session.part(column, name, self._opened.engine_of(table), problem)
+            parts[level] = Statistics(session, self.schema, problem)
         return parts

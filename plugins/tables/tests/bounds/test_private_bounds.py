@@ -40,7 +40,7 @@ def fitted(settings, sessions=None):
 
 
 class Door(TableSession):
-    """A session that keeps what it released, but for what a rehearsal did."""
+    """A session that keeps what it released, but for what a dry run did."""
 
     released: list = []
 
@@ -191,7 +191,7 @@ def test_rows_held_out_are_not_in_the_release(tmp_path, monkeypatch):
     original = run_rows.waiting_rows
 
     def watched(dataset):
-        asked.append(dataset.X.shape[0])  # No rows, for the rehearsal, and then the kept ones.
+        asked.append(dataset.X.shape[0])  # No rows, for the dry run, and then the kept ones.
         return original(dataset)
 
     monkeypatch.setattr(run_rows, "waiting_rows", watched)
@@ -229,7 +229,7 @@ def test_what_cannot_leave_a_share_is_refused_before_anything_is_spent(settings,
 
 @pytest.mark.parametrize("algo", ["nsgd", "psgd", "outpert-gd", "rsgd-ar", "bolt-on"])
 def test_a_pass_over_a_public_number_of_rows_leaves_a_share(algo):
-    # The rehearsal had no rows, and was refused as a table of other rows.
+    # The dry run had no rows, and was refused as a table of other rows.
     few = {"epsilon": 4.0, "delta": 1e-6, "accountant": "rdp", "relation": "replace-one"}
     model = fit(X[:500], Y[:500], private_bounds=True, row_norm=None, algo=algo, **few)
     assert model.privacy["releases"]["bounds"] == 1 and model.report["n_train"] == 500

@@ -30,7 +30,7 @@ def frame():
 
 
 class Door(TableSession):
-    """A session that keeps what it released, and how, but for what a rehearsal did."""
+    """A session that keeps what it released, and how, but for what a dry run did."""
 
     released: list = []
 

@@ -16,7 +16,7 @@ import pytest
 from dpcore import Schema
 from dpcore.errors import DataError
 from dpcore_tables.cells import features
-from dpcore_tables.cells.cell_values import conform, convert_column
+from dpcore_tables.cells.cell_values import convert_column, validate_rows
 from dpcore_tables.memory.columns import typed_cells
 from dpcore_tables.memory.frames import frame_of, frame_table
 from dpcore_tables.raw.raw_table import RawTable
@@ -229,8 +229,8 @@ def test_columns_of_other_lengths_than_the_rows_are_refused(name):
         "y": as_objects(["no", "yes", "no"]),
         "who": as_objects(["u", "v", "w"]),
     }
-    conform(RawTable(columns, 3, "rows.mine", str), schema)
+    validate_rows(RawTable(columns, 3, "rows.mine", str), schema)
     column, length = LENGTHS[name]
     wrong = {**columns, column: np.resize(columns[column], length)}
     with pytest.raises(DataError, match=rf"rows.mine: column '{column}' has not one cell for each"):
-        conform(RawTable(wrong, 3, "rows.mine", str), schema)
+        validate_rows(RawTable(wrong, 3, "rows.mine", str), schema)

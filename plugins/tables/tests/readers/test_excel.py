@@ -16,7 +16,7 @@ from dpcore.plugin import Settings
 from dpcore.plugin.commands import DataRequest, Run, make_plan
 from dpcore.plugin.parts import Dataset
 from dpcore_tables.files import entry_of
-from dpcore_tables.files.column_texts import column_texts
+from dpcore_tables.files.passthrough_column import passthrough_column
 from dpcore_tables.store import convert
 
 SCHEMA = """[columns]
@@ -162,8 +162,8 @@ def test_a_cell_that_no_value_can_be_made_of_is_its_rows_own_fault(tmp_path, val
 def test_cells_of_a_sheet_are_kept_beside_scores(tmp_path):
     path = write(tmp_path / "rows.xlsx", ROWS)
     schema = Schema.from_toml(SCHEMA)
-    assert [*column_texts(path, schema, "age")] == ["40", "40.5", "31"]
-    assert [*column_texts(path, schema, "city")] == ["Bern", "7", "Genf"]
+    assert [*passthrough_column(path, schema, "age")] == ["40", "40.5", "31"]
+    assert [*passthrough_column(path, schema, "city")] == ["Bern", "7", "Genf"]
 
 
 def test_files_that_are_none_are_refused_in_a_line(tmp_path):

@@ -9,7 +9,7 @@ from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore_tables.databases import sqlite
 from dpcore_tables.databases.address import with_query
-from dpcore_tables.files.column_texts import TextsOnTheWay, column_texts
+from dpcore_tables.files.passthrough_column import PassthroughColumn, passthrough_column
 from dpcore_tables.files.stream import feature_batches
 
 COLUMNS = {
@@ -24,13 +24,13 @@ def test_words_for_missing_cells_change_no_text(tmp_path, words):
     # With a number among them a reader gives bytes, and b'P1' was written.
     (tmp_path / "r.csv").write_text("id,y,x\nP1,0,1\nZürich,1,2\n7,1,3\n")
     schema = Schema.from_dict({**words, "columns": COLUMNS})
-    assert [*column_texts(str(tmp_path / "r.csv"), schema, "id")] == ["P1", "Zürich", "7"]
+    assert [*passthrough_column(str(tmp_path / "r.csv"), schema, "id")] == ["P1", "Zürich", "7"]
 
 
 def kept(source, schema, name):
     """Return the texts of a column that are taken as rows are read, and the rows' features."""
-    texts = column_texts(source, schema, name)
-    assert isinstance(texts, TextsOnTheWay)
+    texts = passthrough_column(source, schema, name)
+    assert isinstance(texts, PassthroughColumn)
     features = []
     for X, is_kept in feature_batches(source, schema, bad_rows="drop", texts=texts):
         n = len(X) if is_kept is None else is_kept.size
@@ -60,7 +60,7 @@ def test_a_query_is_asked_once_for_scores_and_the_column_beside_them(tmp_path, m
     assert [is_kept for _, is_kept in found[:2]] == [True, False]
     assert [text for text, _ in kept(source, schema, "x")] == ["1", "odd", "3", "4", "5"]
     with pytest.raises(InvalidInputError, match="no column 'name' to keep"):
-        column_texts(source, schema, "name")
+        passthrough_column(source, schema, "name")
 
 
 def test_a_cell_that_is_no_text_is_not_quoted(tmp_path):
@@ -77,4 +77,4 @@ def test_standard_input_is_read_once_too(monkeypatch, unit):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
     assert [text for text, _ in kept("-", schema, "id")] == ["007", "1e2"]
     with pytest.raises(InvalidInputError, match="standard input can be read once only"):
-        column_texts("-", schema, "x")
+        passthrough_column("-", schema, "x")

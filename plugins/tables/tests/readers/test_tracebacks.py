@@ -19,7 +19,7 @@ from dpcore import Schema
 from dpcore.cli import app
 from dpcore.errors import DataError, DpcoreError, replacing
 from dpcore.plugin.parts import Dataset
-from dpcore_tables.files.column_texts import column_texts
+from dpcore_tables.files.passthrough_column import passthrough_column
 from dpcore_tables.schemas.from_data import document_from_data, schema_from_data
 from dpcore_tables.schemas.template import schema_template
 from dpcore_tables.statistics import check_schema, open_session
@@ -179,7 +179,7 @@ def ways(path, text):
     yield "predict", lambda: model_of(text).predict(path)
     yield "refused", lambda: model_of(text).predict(path, bad_rows="refuse")
     yield "convert", lambda: convert(path, path.with_suffix(".dpcore"), schema)
-    yield "column_texts", lambda: list(column_texts(str(path), schema, "day"))
+    yield "passthrough_column", lambda: list(passthrough_column(str(path), schema, "day"))
     yield "train", lambda: command_line("train", "--data", path, "--schema", path.parent / "s.toml")
 
 

@@ -45,7 +45,7 @@ def recall(model, y=RARE, rare=1):
 
 @pytest.fixture
 def charges(monkeypatch):
-    """Every charge of every session, but for those of rehearsals."""
+    """Every charge of every session, but for those of dry runs."""
     made, charge = [], Ledger.charge
 
     def recorded(self, *arguments):
@@ -149,7 +149,7 @@ def test_counts_are_charged_to_the_runs_own_budget(accountant, mechanism, relati
 
 
 class Door(TableSession):
-    """A session that keeps what it released, but for what a rehearsal did."""
+    """A session that keeps what it released, but for what a dry run did."""
 
     released: list = []
 

@@ -187,7 +187,7 @@ def test_a_query_that_does_not_know_of_weights_is_refused_whatever_the_number_of
 
     from dpcore.plugin import NeighboringRelation, Problem
     from dpcore.plugin.parts import LocalEngine
-    from dpcore.session.rehearsal import Rehearsal
+    from dpcore.session.dry_run import DryRun
     from dpcore_tables.weights.sample_weighted import SampleWeighted
 
     @dataclass(frozen=True)
@@ -212,7 +212,7 @@ def test_a_query_that_does_not_know_of_weights_is_refused_whatever_the_number_of
             relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
         )
         with pytest.raises(InvalidInputError, match="does not read the weights"):
-            Rehearsal(LocalEngine(table), problem).ask(Ignorant(), ())
+            DryRun(LocalEngine(table), problem).ask(Ignorant(), ())
 
 
 def test_weights_are_held_to_their_bound_before_any_part_sees_them():

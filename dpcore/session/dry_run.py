@@ -16,7 +16,14 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError
 
 from dpcore.data.weighted_labels import clamped_labels
-from dpcore.errors import AnswerError, EngineError, InvalidInputError, KernelError, replacing
+from dpcore.errors import (
+    AnswerError,
+    EngineError,
+    InvalidInputError,
+    KernelError,
+    replacing,
+    warn_caller,
+)
 from dpcore.noise.source import NoiseSource
 from dpcore.queries.gradient import ClippedGradientSum
 from dpcore.registry.tables.losses import LossFacts
@@ -27,23 +34,22 @@ if TYPE_CHECKING:
     from dpcore.data.blocks.block import Block
     from dpcore.protocols.problem import Problem
 
-__all__ = ["Rehearsal", "load_now"]
+__all__ = ["DryRun", "load_now"]
 
 
-class Rehearsal:
+class DryRun:
     """Asks each kind of sum once of an engine without rows, before it is charged.
 
-    The session's engine offers that one by ``without_rows``; else nothing is rehearsed. Nothing is
+    The session's engine offers that one by ``without_rows``; else there is no dry run. Nothing is
     drawn from the session's noise. Of a query that is no sum the sums are asked that it holds, or
-    that a method ``rehearsed`` of a part of it returns, or the functions of a block of no rows.
+    that ``dry_run_queries`` of a part of it returns, or the functions of a block of no rows.
 
     ``problem`` : given the run's facts, the first query comes with the sum that most runs ask
     later, so that its kernels are there before the first charge.
     """
 
     def __init__(self, engine: Any, problem: Problem | None) -> None:
-        self._whole, self._engine = engine, None
-        self._problem = problem
+        self._whole, self._engine, self._problem = engine, None, problem
         self._known: set[tuple[frozenset[type], tuple[int, ...] | None]] = set()
 
     def ask(self, query: Any, parts: Iterable[Any]) -> None:
@@ -60,8 +66,7 @@ class Rehearsal:
         if self._engine is None:
             load_now(self._open)
         self._require_weights(query)
-        sums = map(_sum_of, (query, *_asked_by(parts)))
-        for asked in {id(each): each for each in sums}.values():
+        for asked in {id(s): s for s in map(_sum_of, (query, *_asked_by(parts)))}.values():
             load_now(partial(self._answer, asked))
         self._known.add(kind)
 
@@ -69,11 +74,14 @@ class Rehearsal:
         """Refuse a sum that reads labels without the weights that the run's rows have."""
         if self._problem is None or not LossFacts.of(self._problem.loss).weighs_rows:
             return
-        unfit = InvalidInputError(
-            f"{type(query).__name__} does not read the weights of rows: sample_weight does not fit "
-            "it."
-        )
-        with replacing(TypeError, TypingError, by=lambda _: unfit):
+        with replacing(
+            TypeError,
+            TypingError,
+            by=lambda _: InvalidInputError(
+                f"{type(query).__name__} does not read the weights of rows: sample_weight does not "
+                "fit it."
+            ),
+        ):
             self._answer(_sum_of(query))
 
     def _open(self) -> None:
@@ -120,12 +128,19 @@ def _kernels_of_rows(problem: Problem, block: Block) -> None:
 
 def _asked_by(parts: Iterable[Any]) -> Iterator[Any]:
     """Yield the sums that a query asks before it answers: those that it holds, and those that a
-    part's ``rehearsed`` returns, a function as the sum that calls it."""
+    part's ``dry_run_queries`` returns, a function as the sum that calls it; with a warning where it
+    has these by the old name, ``rehearsed``."""
     for part in parts:
         yield part
+        if old := getattr(part, "rehearsed", None):
+            warn_caller(
+                f"{type(part).__name__}.rehearsed is dry_run_queries now; the old name is good "
+                "until the next version.",
+                kind=FutureWarning,
+            )
         yield from (
             _Loads(asked) if callable(asked) else asked
-            for asked in getattr(part, "rehearsed", tuple)()
+            for asked in getattr(part, "dry_run_queries", old or tuple)()
         )
 
 
@@ -142,8 +157,10 @@ def _stated_shape(query: Any) -> tuple[int, ...] | None:
         return None
     start = whole.start()
     if getattr(start, "dtype", None) != np.int64:
-        found = getattr(start, "dtype", type(start).__name__)
-        raise AnswerError(f"{type(whole).__name__}.start must return int64, not {found}.")
+        raise AnswerError(
+            f"{type(whole).__name__}.start must return int64, not "
+            f"{getattr(start, 'dtype', type(start).__name__)}."
+        )
     return tuple(start.shape)
 
 
@@ -171,16 +188,15 @@ def _kernels_in(error: Exception) -> list[Dispatcher]:
 
 
 def _refusal(error: Exception) -> KernelError:
-    """Return what cannot be loaded: the rehearsal had no rows, so that the text can hold none."""
+    """Return what cannot be loaded: the dry run had no rows, so that the text can hold none."""
     what = f"{type(error).__name__}: {error}"
     for kernel in _kernels_in(error)[-1:]:
-        what += f" (kernel {kernel.py_func.__module__}.{kernel.py_func.__qualname__}"
-        folder = kernel.stats.cache_path
-        what += (
-            f", cache {folder}: if it is damaged, delete its .nbi and .nbc files)"
-            if folder
-            else ")"
+        cached = (
+            f", cache {folder}: if it is damaged, delete its .nbi and .nbc files"
+            if (folder := kernel.stats.cache_path)
+            else ""
         )
+        what += f" (kernel {kernel.py_func.__module__}.{kernel.py_func.__qualname__}{cached})"
     return KernelError(
         f"What the next release needs cannot be loaded, so that it was not charged: {what}."
     )

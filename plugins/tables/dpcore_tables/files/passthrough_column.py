@@ -22,10 +22,10 @@ from dpcore_tables.raw.raw_table import RawTable
 if TYPE_CHECKING:
     from dpcore import Schema
 
-__all__ = ["TextsOnTheWay", "column_texts"]
+__all__ = ["PassthroughColumn", "passthrough_column"]
 
 
-class TextsOnTheWay:
+class PassthroughColumn:
     """The text of a column's cells, of rows that are read once: those of a piece while it is gone
     through.
 
@@ -54,12 +54,12 @@ class TextsOnTheWay:
         return self._texts.popleft()
 
 
-def column_texts(path: str, schema: Schema, name: str) -> Iterator[str]:
+def passthrough_column(path: str, schema: Schema, name: str) -> Iterator[str]:
     """Return the text of a column's cells, row by row, empty where there is no value.
 
     Those of a query, which may give its rows in another order when it is asked again, are taken on
-    the way of whoever reads the rows (``TextsOnTheWay``), and so are those of standard input, of a
-    column that is no feature.
+    the way of whoever reads the rows (``PassthroughColumn``), and so are those of standard input,
+    of a column that is no feature.
     Raises InvalidInputError at once for a column that the schema does not name, and rows without
     names or that can be read once only; DataError on the way, as ``open_rows`` does.
     """
@@ -68,7 +68,7 @@ def column_texts(path: str, schema: Schema, name: str) -> Iterator[str]:
     _require_named(schema, name)
     is_dropped = name in [column.name for column in schema.columns if isinstance(column, Drop)]
     if entry_of(path).data.get("query") or path == STDIN and is_dropped:
-        return TextsOnTheWay(schema, name)
+        return PassthroughColumn(schema, name)
     if path == STDIN:
         raise InvalidInputError(
             f"Column {name!r} is a feature, and standard input can be read once only: name a file, "

@@ -19,7 +19,7 @@ from dpcore.privacy.immutable import by_identity, fault_of_unfrozen
 from dpcore.registry.parameters import fault_of_presets
 from dpcore.registry.slots import Slot
 from dpcore.registry.step_options import fault_of_step
-from dpcore.registry.tables.facts import (
+from dpcore.registry.tables.class_metadata import (
     PRESETS,
     RELATIONS,
     SLOTS,

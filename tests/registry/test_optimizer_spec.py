@@ -9,8 +9,8 @@ import pytest
 from fact_tables import markdown
 
 from dpcore.plugin.parts import LossFacts
-from dpcore.registry.tables.declarations import OptimizerFacts, fault_of_part, optimizer_facts
-from dpcore.registry.tables.facts import read
+from dpcore.registry.tables.class_metadata import read
+from dpcore.registry.tables.optimizer_spec import OptimizerFacts, fault_of_part, optimizer_facts
 from dpcore.registry.tables.parts import MechanismFacts
 
 ROOT = Path(__file__).parents[2]

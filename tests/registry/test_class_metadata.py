@@ -6,7 +6,7 @@ import pytest
 from fact_tables import markdown
 
 from dpcore.plugin.parts import Logistic, LossFacts
-from dpcore.registry.tables.facts import Method, Shape, Words, fact, fault_of, read
+from dpcore.registry.tables.class_metadata import Method, Shape, Words, fact, fault_of, read
 
 RATE = Shape("a number > 0", lambda value: type(value) is float and value > 0)
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -128,7 +129,7 @@ class ByTable:
     def __init__(self, load):
         self._load = load
 
-    def rehearsed(self):
+    def dry_run_queries(self):
         return (self._load,)
 
     def answer_table(self, table, noise):
@@ -143,6 +144,28 @@ def test_a_query_loads_what_it_needs_by_a_function_of_no_rows():
     session.release(ByTable(lambda block: rows.append(block.n_rows)), Gaussian(100.0))
     session.release(ByTable(lambda block: rows.append(block.n_rows)), Gaussian(100.0))
     assert rows == [0] and session.releases == {"count": 2}
+
+
+def test_the_old_name_of_what_a_query_loads_is_good_with_a_warning():
+    class OldQuery:
+        kind, sensitivity, answer_table = "count", ByTable.sensitivity, ByTable.answer_table
+
+        def rehearsed(self):
+            return (lambda block: rows.append(block.n_rows),)
+
+    rows, session = [], open_session()
+    with pytest.warns(FutureWarning, match="^OldQuery.rehearsed is dry_run_queries now; ") as told:
+        session.release(OldQuery(), Gaussian(100.0))
+    assert [Path(each.filename).name for each in told] == ["test_dry_run.py"]
+    assert rows == [0] and session.releases == {"count": 1}
+
+
+def test_the_old_name_of_a_dry_run_is_good_with_a_warning():
+    rows, session = [], open_session()
+    with pytest.warns(FutureWarning, match="^rehearse is dry_run now; ") as told:
+        session.rehearse(ByTable(lambda block: rows.append(block.n_rows)))
+    assert [Path(each.filename).name for each in told] == ["test_dry_run.py"]
+    assert rows == [0] and session.ledger == ()
 
 
 def test_a_function_that_cannot_load_is_refused_uncharged():
@@ -162,7 +185,7 @@ def test_what_no_rows_do_not_suit_is_released_all_the_same():
 
 
 @pytest.mark.parametrize("sampled", [False, True])
-def test_one_rehearsal_for_each_kind_on_no_rows_at_all(sampled):
+def test_one_dry_run_for_each_kind_on_no_rows_at_all(sampled):
     seen = []
 
     def count(block):
@@ -230,7 +253,7 @@ def test_a_sum_that_starts_from_floats_is_refused_uncharged_by_any_engine():
         assert session.ledger == ()
 
 
-def test_a_kind_of_sum_is_rehearsed_at_each_shape_in_the_middle_of_a_run():
+def test_a_kind_of_sum_has_a_dry_run_at_each_shape_in_the_middle_of_a_run():
     class Wide(Counts):
         def start(self):
             return np.zeros(self._count, dtype=np.int64)
@@ -265,7 +288,7 @@ def test_the_noise_of_the_session_is_not_touched():
     assert value.tobytes() == expected.tobytes()
 
 
-def test_an_engine_that_offers_none_is_not_rehearsed_on():
+def test_an_engine_that_offers_none_has_no_dry_run():
     class Elsewhere:
         def answer(self, query):
             return np.array([64], dtype=np.int64)
