@@ -76,8 +76,8 @@ def cells(repeats: int) -> Iterator[dict[str, Any]]:
             inference = inference_in(table, planned(table, epsilon), n)
             rng, given = np.random.default_rng(1), 0
             for _ in range(repeats):
-                door: Any = FloatSums(table, table.drawn(rng, n), rng)
-                given += "why_not" not in inference.figures(door, truth)
+                session: Any = FloatSums(table, table.drawn(rng, n), rng)
+                given += "why_not" not in inference.figures(session, truth)
             value = clearness(inference, n)
             yield {
                 "problem": name,

@@ -38,7 +38,7 @@ from dpcore.fitting.planning.plan import Plan, make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.steps.views import PublicFacts
 from dpcore.plugin.commands import Run
-from dpcore.plugin.steps import ShareDoor
+from dpcore.plugin.steps import StepSession
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_report.intervals.estimate import NORMAL_975
 from dpcore_report.intervals.inference import Inference
@@ -71,7 +71,7 @@ class FloatSums:
         return answer + self.rng.normal(0.0, self.deviation(query, mechanism), answer.size)
 
     def deviation(self, query: Any, mechanism: Any) -> float:
-        return ShareDoor.deviation_of(mechanism, query, query.problem)
+        return StepSession.deviation_of(mechanism, query, query.problem)
 
 
 def outcome(truth: np.ndarray, plain: np.ndarray, found: dict[str, Any]) -> dict[str, Any]:
@@ -106,8 +106,8 @@ def run_cell(
     for _ in range(len(given), asked.repeats):
         counts = population.drawn(rng, cell["n"])
         least = population.minimiser(counts, truth)
-        door: Any = FloatSums(population, counts, rng)
-        figures = inference.figures(door, least + ended[rng.integers(len(ended))])
+        session: Any = FloatSums(population, counts, rng)
+        figures = inference.figures(session, least + ended[rng.integers(len(ended))])
         yield outcome(truth, population.plain_errors(counts, least), figures)
 
 

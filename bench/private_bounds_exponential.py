@@ -23,7 +23,7 @@ from dpcore.fitting.request.settings import Settings
 from dpcore.plugin.parts import Dataset
 from dpcore_tables.bounds import step as private_bounds
 from dpcore_tables.bounds.bins import LEAVES, edge, leaves_of
-from dpcore_tables.bounds.unbounded_rows import WaitingRows
+from dpcore_tables.bounds.unbounded_rows import UnboundedRows
 from dpcore_tables.datasets import adult, bank
 from dpcore_tables.datasets.fetch import fetch
 
@@ -31,7 +31,7 @@ COUNTS = private_bounds.bounds_of
 DELTAS = {"pure": 0.0, "zcdp": 1e-6}
 
 
-class Seen(WaitingRows):
+class Seen(UnboundedRows):
     """Rows in waiting whose columns are left behind for the simulation."""
 
     columns: list = []
@@ -112,7 +112,7 @@ def main():
     parser.add_argument("--n", type=int, help="use so many rows")
     parser.add_argument("--one", action="store_true", help="one column per data set alone")
     asked = parser.parse_args()
-    private_bounds.WaitingRows = Seen
+    private_bounds.UnboundedRows = Seen
     with tempfile.TemporaryDirectory() as folder:
         tables = {
             "adult": (adult_file(folder), adult.schema(), "capital-gain"),

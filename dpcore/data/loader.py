@@ -86,7 +86,7 @@ class FileLoader:
         Or those of a Dataset whose numbers get hat functions, by the schema that has these.
     with_curves : of a run without an engine yet, and what fits it, returns the model of the run
         whose numbers have hat functions; without them again where they count for nothing.
-    waiting : of such a Dataset before, returns an engine over those columns' numbers alone.
+    unbounded_rows : of such a Dataset before, returns an engine over those columns' numbers alone.
     rows_of_part : of a Dataset and ``"column=level"``, returns the rows of that level. Others are
         in none of them, on which parallel composition rests.
     watched : of a function, has it told in a block of every piece of a file that is read, by path,
@@ -121,7 +121,7 @@ class FileLoader:
     advice: Callable[[Any, int, FeatureColumn, Notation], str | None]
     bounded: Callable[[Dataset, Schema], Dataset]
     with_curves: Callable[[Any, Callable[[Any], Any]], Any]
-    waiting: Callable[[Dataset], Any]
+    unbounded_rows: Callable[[Dataset], Any]
     rows_of_part: Callable[[Dataset, str], Dataset]
     watched: Callable[[OnBytes], AbstractContextManager[None]]
 

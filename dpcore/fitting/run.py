@@ -27,7 +27,7 @@ from dpcore.fitting.rows.loading import are_ours_and_generated
 from dpcore.fitting.rows.run_rows import RunRows
 from dpcore.fitting.rows.unbounded import encoded_rows
 from dpcore.fitting.run_sessions import opened
-from dpcore.fitting.run_state import RunDoor, RunState
+from dpcore.fitting.run_state import RunSessions, RunState
 from dpcore.fitting.steps.checked import checked, steps_of
 from dpcore.fitting.steps.held_out_rows import (
     exact_figures_if_there,
@@ -116,9 +116,9 @@ class Run:
             checked(steps_of(begun.facts.plan.settings, begun.facts.schema), begun.facts)
         )
 
-    def door(self, noise: NoiseSource, log: Ledger[LedgerEntry]) -> RunDoor:
-        """Return the door that all of its sessions share, which write their charges to ``log``."""
-        return RunDoor(noise, self.on_release, self.charges, log)
+    def sessions(self, noise: NoiseSource, log: Ledger[LedgerEntry]) -> RunSessions:
+        """Return what all of its sessions share, which write their charges to ``log``."""
+        return RunSessions(noise, self.on_release, self.charges, log)
 
     def costs_at_most(self, epsilon: float, delta: float) -> None:
         """Note the most that it costs, for whoever is told what ended it."""
@@ -244,13 +244,13 @@ _NOT_OF_THE_RUN = (
 
 
 def _model_of_rows(run: Run, steps: RunSteps, begun: RunState, charged: Charged) -> Model:
-    """Return the model of rows that a door opens: the phases of the run, in order."""
-    door = run.door(NoiseSource.of_seed(run.plan.settings.seed), charged.log)
+    """Return the model of rows that a session asks: the phases of the run, in order."""
+    sessions = run.sessions(NoiseSource.of_seed(run.plan.settings.seed), charged.log)
     trusted = (*_trusted(run), *steps.foreign_parts)
-    known = steps.before(steps.set_aside(begun), door)
+    known = steps.before(steps.set_aside(begun), sessions)
     plan, rows = known.facts.plan, known.rows.dataset
-    released, solve = opened(known, door, are_ours_and_generated(run.dataset, run.parts))
-    door.follow(released)
+    released, solve = opened(known, sessions, are_ours_and_generated(run.dataset, run.parts))
+    sessions.follow(released)
 
     def found() -> Any:
         why = why_released(plan, released.ledger, released.parts_not_private)
@@ -265,7 +265,7 @@ def _model_of_rows(run: Run, steps: RunSteps, begun: RunState, charged: Charged)
         solution = solve()
     except TargetNotMetError as error:
         raise not_met(error, statement(), rows) from None
-    released, known = steps.after(replace(known, solution=solution), released, door)
+    released, known = steps.after(replace(known, solution=solution), released, sessions)
     told = summarise(released.ledger), statement(), known
     return make_model(plan, rows.schema, known.facts.problem.l2, known.solution, *told)
 

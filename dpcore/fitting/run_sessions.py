@@ -1,4 +1,4 @@
-"""The door of a run to its rows, or the doors of its fits, one after the other, and what is solved
+"""The session of a run over its rows, or those of its fits, one after the other, and what is solved
 there."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
-    from dpcore.fitting.run_state import RunDoor, RunState
+    from dpcore.fitting.run_state import RunSessions, RunState
     from dpcore.protocols import Engine
     from dpcore.protocols.problem import Solution
 
@@ -26,7 +26,7 @@ __all__ = ["opened"]
 
 
 def opened(
-    state: RunState, door: RunDoor, are_generated: bool
+    state: RunState, sessions: RunSessions, are_generated: bool
 ) -> tuple[Released, Callable[[], Solution]]:
     """Return what a run releases, to be followed, and the call that solves its problem.
 
@@ -40,8 +40,8 @@ def opened(
 
     def over(engine: Engine, on_release: OnRelease, ledger: Ledger[LedgerEntry]) -> TableSession:
         told: dict[str, Any] = {"on_release": on_release, "problem": problem, "ledger": ledger}
-        told |= {"schedule": fixed_schedule(plan, problem), "earlier": door.parts}
-        return TableSession(engine, part, plan.relation, door.noise, **told)
+        told |= {"schedule": fixed_schedule(plan, problem), "earlier": sessions.parts}
+        return TableSession(engine, part, plan.relation, sessions.noise, **told)
 
     def solve(session: TableSession) -> Solution:
         asked = plan.optimizer, plan.entry, problem, session
@@ -56,16 +56,16 @@ def opened(
         return solution
 
     if rows.engine is not None:
-        session = over(rows.engine, door.on_release, door.ledger)
+        session = over(rows.engine, sessions.on_release, sessions.ledger)
         return session, lambda: solve(session)
-    before, on_release = Fraction(state.accountant.spent), door.on_release
-    asked = plan.relation, part, ready.fits, before, door.ledger, door.parts
+    before, on_release = Fraction(state.accountant.spent), sessions.on_release
+    asked = plan.relation, part, ready.fits, before, sessions.ledger, sessions.parts
     all_of_them = SequentialSessions(*asked)
     tell = None if on_release is None else lambda _: on_release(all_of_them)
 
     def solve_class(own: Dataset) -> Solution:
         at_hand = engine_at_hand(ready.plan.engine, own.table(), own.schema, plan.settings.threads)
-        session = over(at_hand, tell, LedgerWithin(door.ledger))
+        session = over(at_hand, tell, LedgerWithin(sessions.ledger))
         all_of_them.begin(session)
         return solve(session)
 

@@ -1,4 +1,4 @@
-"""A run between two of its steps, and the door that all its sessions share."""
+"""A run between two of its steps, and what all its sessions share."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from dpcore.session.ledger import Ledger, LedgerEntry
     from dpcore.session.sequential_sessions import OnRelease
 
-__all__ = ["RunDoor", "RunState"]
+__all__ = ["RunSessions", "RunState"]
 
 
 @dataclass(frozen=True, eq=False)
-class RunDoor:
-    """The door of a run: one source of noise, one ledger, one record of parts and one place to tell
-    for all sessions.
+class RunSessions:
+    """The sessions of a run: one source of noise, one ledger, one record of parts and one place to
+    tell for all of them.
 
     ``charges`` : tells what was charged if the run ends on the way.
     """

@@ -29,8 +29,7 @@ def margins_of(
 
     Warns, once, with the number of rows without a score.
     """
-    pieces = _pieces(model.schema, X, reading_of(bad_rows))
-    found = [*margins_in_pieces(model, pieces, of_rows)]
+    found = [*margins_in_pieces(model, _pieces(model.schema, X, reading_of(bad_rows)), of_rows)]
     margins = np.concatenate(found, axis=-1) if found else np.zeros((*model.w.shape[:-1], 0))
     if n_blank := int(blank_rows(margins).sum()):
         told = blanks_in_words(model, n_blank, margins.shape[-1], "bad_rows='refuse'", X)

@@ -6,7 +6,7 @@ it.
 
 from dpcore.fitting.steps.facts import Phase
 from dpcore.fitting.steps.pre_fit_release import mechanism_for
-from dpcore.fitting.steps.shares import ShareDoor
+from dpcore.fitting.steps.shares import StepSession
 from dpcore.fitting.steps.step import OneRelease, Outcome, Section
 from dpcore.fitting.steps.views import PublicFacts, ResultView
 from dpcore.registry.step_options import StepOption
@@ -18,7 +18,7 @@ __all__ = [
     "PublicFacts",
     "ResultView",
     "Section",
-    "ShareDoor",
+    "StepSession",
     "StepOption",
     "mechanism_for",
 ]

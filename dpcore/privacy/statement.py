@@ -50,12 +50,10 @@ class PrivacyStatement:
     ex_post_epsilon : the privacy loss of the outcome that happened, where the algorithm puts one
         out (Ligett et al. 2017, Definition 2.3): never a guarantee made beforehand.
     typed_by : ``"frame"`` or ``"file"`` where its columns' types, which another program chose from
-        all of their cells, were taken as public; of a query as
-        ``GIVEN_OF_QUERIES`` has it.
+        all of their cells, were taken as public; of a query as ``GIVEN_OF_QUERIES`` has it.
     figure : name and value of the budget where that was a figure of the filter, ``("rho", 0.1)`` or
         ``("mu", 0.5)``: epsilon is then what it comes to at delta.
-    units : of several rows, where those are what is protected. n0, capacity and most_rows are
-        numbers of rows all the same.
+    units : of several rows, where those are protected. n0, capacity and most_rows count rows.
     users : where rows stay with users: ``count``, least and largest ``epsilon`` and ``delta`` of
         their budgets, ``trust_model`` and ``server_sees``; epsilon and delta are the largest then.
     private_bounds, balanced, evaluation, intervals : what is stated of these steps, where they were
@@ -106,11 +104,8 @@ class PrivacyStatement:
     """The notions that have these figures: Bun & Steinke 2016; Dong, Roth & Su 2022."""
     OF_DPCORE: ClassVar[tuple[str, ...]] = OF_DPCORE
     part_of, is_ours = staticmethod(first_party.part_of), staticmethod(first_party.is_ours)
-    guarantee_warnings, cautions_of, DISTRIBUTIONS = (
-        staticmethod(guarantee_warnings),
-        classmethod(renamed_method("cautions_of", "guarantee_warnings")),
-        first_party.DISTRIBUTIONS,
-    )
+    guarantee_warnings, DISTRIBUTIONS = staticmethod(guarantee_warnings), first_party.DISTRIBUTIONS
+    cautions_of: ClassVar[Any] = classmethod(renamed_method("cautions_of", "guarantee_warnings"))
 
     @staticmethod
     def foreign_parts(parts: Iterable[str]) -> tuple[str, ...]:

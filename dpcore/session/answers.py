@@ -9,7 +9,7 @@ import numpy as np
 from dpcore.errors import AnswerError, InvalidInputError, replacing
 from dpcore.moved import renamed_method
 from dpcore.session.dry_run import DryRun, load_now
-from dpcore.session.interactive_handle import Known, require_whole
+from dpcore.session.interactive_handle import CachedAnswers, require_whole
 from dpcore.session.one_process import OneProcess
 from dpcore.session.trust_boundary import TrustedParts
 from dpcore.session.units import RequireUnits, sensitivity_of_units
@@ -103,7 +103,9 @@ class ExactAnswers(OneProcess):
             event = asked.sampled_event(event, self._relation)
         return event
 
-    def _exact(self, query: Query | DerivedQuery | TableQuery, known: Known = ()) -> np.ndarray:
+    def _exact(
+        self, query: Query | DerivedQuery | TableQuery, known: CachedAnswers = ()
+    ) -> np.ndarray:
         """Return the exact answer; ``known`` are queries whose answers are worked out already."""
         for other, exact in known:
             if other is query:
@@ -114,7 +116,7 @@ class ExactAnswers(OneProcess):
             return self._worked_out(query, known)
 
     def _worked_out(
-        self, query: Query | DerivedQuery | TableQuery, known: Known = ()
+        self, query: Query | DerivedQuery | TableQuery, known: CachedAnswers = ()
     ) -> np.ndarray:
         asked: Any = query
         engine: Any = self._engine
@@ -126,7 +128,7 @@ class ExactAnswers(OneProcess):
             return _whole_steps(answer, f"{type(asked).__name__}.answer_table")
         return _whole_steps(engine.answer(asked), f"{type(engine).__name__}.answer")
 
-    def _part(self, query: Query | DerivedQuery, known: Known) -> np.ndarray:
+    def _part(self, query: Query | DerivedQuery, known: CachedAnswers) -> np.ndarray:
         """Return the exact answer of what a derived query asks for."""
         self._parts.note(self._parts.check(require_whole(query)))
         self._require_engine(query)

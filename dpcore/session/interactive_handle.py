@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SessionExchange",
-    "Known",
+    "CachedAnswers",
     "OpenMechanism",
     "require_another",
     "require_whole",
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 # Queries, by identity, with their exact answers.
-Known = tuple[tuple[Any, np.ndarray], ...]
+CachedAnswers = tuple[tuple[Any, np.ndarray], ...]
 
 
 class SessionExchange(Unshareable):
@@ -63,9 +63,9 @@ class OpenMechanism:
     mechanism: InteractiveMechanism
     state: InteractiveState
     index: int
-    known: Known
+    known: CachedAnswers
     held: Copies
-    last: Known = ()
+    last: CachedAnswers = ()
     copies: Copies = field(default_factory=dict)
     asked: int = 0
 

@@ -18,7 +18,7 @@ from dpcore.privacy.stated_events import ApproximateDpEvent
 from dpcore.session.account import Account
 from dpcore.session.answers import ExactAnswers, overwrite_freed
 from dpcore.session.interactive_handle import (
-    Known,
+    CachedAnswers,
     OpenMechanism,
     SessionExchange,
     require_another,
@@ -144,7 +144,7 @@ class TableSession(ExactAnswers):
             parts = self._admitted(base, mechanism, base, reference)
             index = len(self._account.ledger)
 
-            def draw() -> tuple[InteractiveState, Known]:
+            def draw() -> tuple[InteractiveState, CachedAnswers]:
                 self._parts.note(parts, getattr(type(mechanism), "compares_answers", True))
                 exact, kept = self._exact(base), None
                 if reference is not None and known is not None:

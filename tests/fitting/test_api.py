@@ -12,7 +12,7 @@ from scipy import sparse
 
 from dpcore import Schema, fit, load_model
 from dpcore.errors import DataError, DpcoreWarning, InvalidInputError, RegistryError
-from dpcore.plugin.parts import load_registry
+from dpcore.plugin.parts import PrivacyStatement, load_registry
 from dpcore_tables.store import convert
 
 X = np.array([[0.0, 0.5], [0.5, 0.0], [0.25, 0.25], [0.75, 0.5]])

@@ -84,9 +84,9 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Asked(OneRelease):
-    def run(self, door, view):
+    def run(self, session, view):
         try:
-            door.release(self.query, self.mechanism)
+            session.release(self.query, self.mechanism)
         except ValueError:
             pass
         return Outcome()

@@ -62,10 +62,10 @@ class Count:
 class Asked(OneRelease):
     step: Any = field(kw_only=True)
 
-    def run(self, door, view):
+    def run(self, session, view):
         for _ in range(self.step.times):
-            door.release(self.query, self.mechanism)
-        return Outcome(Section(self.step.keep(view, door)))
+            session.release(self.query, self.mechanism)
+        return Outcome(Section(self.step.keep(view, session)))
 
 
 def fitted(*steps, **options):
@@ -118,7 +118,7 @@ def test_an_error_of_a_step_is_told_by_type_and_place(phase):
 def test_a_step_of_somebodys_own_alters_no_solution():
     @dataclass(frozen=True, eq=False)
     class Alters(Asked):
-        def run(self, door, view):
+        def run(self, session, view):
             solution = replace(view.solution, w=view.solution.w + 1000.0)
             return Outcome(Section({}), solution=solution)
 

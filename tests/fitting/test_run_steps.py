@@ -22,7 +22,7 @@ from dpcore.fitting.steps.shares import ShareOfBudget
 from dpcore.fitting.steps.step import Outcome, Section
 from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, Problem, RowCount
 from dpcore.plugin.parts import SeededNoise, Sensitivity, dataset_from_arrays
-from dpcore.plugin.steps import ShareDoor
+from dpcore.plugin.steps import StepSession
 from dpcore.privacy.first_party import is_ours, part_of
 from dpcore_tables.weights.balanced import BalancedWeights
 
@@ -58,8 +58,8 @@ class Counts:
     def releases(self):
         return ((self.query, self.mechanism),)
 
-    def run(self, door, view):
-        counts = [door.release(self.query, self.mechanism) for _ in range(self.times)]
+    def run(self, session, view):
+        counts = [session.release(self.query, self.mechanism) for _ in range(self.times)]
         return Outcome(Section({"counts": counts[-1]}))
 
 
@@ -110,15 +110,15 @@ def test_the_deviation_that_steps_are_told_is_that_of_the_noise(mechanism):
     # Two rows that are replaced move the count by as much as the session charges for a unit.
     moved = Sensitivity(mechanism.needs, 4.0, problem.relation, grid_bits=0)
     drawn = mechanism.release(np.zeros(4000, dtype=np.int64), moved, SeededNoise(1))
-    told = ShareDoor.deviation_of(mechanism, query, problem)
+    told = StepSession.deviation_of(mechanism, query, problem)
     # Of 4,000 deviates the deviation is known within 1.8 %: seeded, so that it is always the same.
     assert np.ldexp(drawn, -moved.grid_bits).std() == pytest.approx(told, rel=0.05)
 
 
 def test_charges_that_are_told_have_the_step_that_ended_the_run():
     class Interrupted(Counts):
-        def run(self, door, view):
-            super().run(door, view)
+        def run(self, session, view):
+            super().run(session, view)
             raise KeyboardInterrupt
 
     class Step(CountClasses):
@@ -158,8 +158,8 @@ def test_a_step_of_somebodys_own_changes_nothing_of_the_run():
             return Weighing(*vars(super().check(facts)).values())
 
     class Weighing(Counts):
-        def run(self, door, view):
-            super().run(door, view)
+        def run(self, session, view):
+            super().run(session, view)
             return Outcome(class_weights=(20.0, 1.0), stated={"share": 0.0})
 
     model = fitted(Weighs(Phase.PROBLEM, name="early"), CountClasses())
@@ -186,7 +186,7 @@ def test_a_step_has_its_share_and_nothing_that_others_left(phase):
             return Nothing(asked.query, asked.mechanism, self.share)
 
     class Nothing(Counts):
-        def run(self, door, view):
+        def run(self, session, view):
             return Outcome()
 
     # Three tenths are left by somebody else: a second release of a fifth has no place in them.
@@ -217,9 +217,9 @@ def test_no_view_and_no_door_holds_a_row_or_answers_exactly():
             return Looking(*vars(super().check(facts)).values())
 
     class Looking(Counts):
-        def run(self, door, view):
-            seen.extend([view, door])
-            return super().run(door, view)
+        def run(self, session, view):
+            seen.extend([view, session])
+            return super().run(session, view)
 
     seen = []
     fitted(Looks(Phase.PROBLEM, name="early"), Looks())
@@ -250,19 +250,19 @@ def test_a_step_is_taken_as_it_was_when_it_was_checked():
             self.readings += 1
             return SHARE if self.readings == 1 else Fraction(1, 100)
 
-        def run(self, door, view):
-            return Outcome(Section({"counts": door.release(*self.releases[0])}))
+        def run(self, session, view):
+            return Outcome(Section({"counts": session.release(*self.releases[0])}))
 
     model = fitted(Turns())
     assert model.privacy["steps"] == {"late": {"share": 0.2}}
 
 
 def test_a_float_is_read_as_its_shortest_decimal():
-    assert ShareDoor.exact_share(0.1) == Fraction(1, 10) and Fraction(0.1) != Fraction(1, 10)
-    assert ShareDoor.exact_share("1/3") == Fraction(1, 3)
+    assert StepSession.exact_share(0.1) == Fraction(1, 10) and Fraction(0.1) != Fraction(1, 10)
+    assert StepSession.exact_share("1/3") == Fraction(1, 3)
     for share in (None, "half", float("nan"), float("inf"), True):
         with pytest.raises(InvalidInputError, match="a share that is a number"):
-            ShareDoor.exact_share(share)
+            StepSession.exact_share(share)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.fitting.planning.engines import engine_at_hand
-from dpcore.fitting.rows.unbounded import bounded_schema, dry_run_rows, encoded_rows, waiting_rows
+from dpcore.fitting.rows.unbounded import bounded_schema, dry_run_rows, encoded_rows, unbounded_rows
 from dpcore.fitting.steps.facts import RowsAsked
 from dpcore.fitting.steps.views import HeldOut
 
@@ -77,7 +77,7 @@ class RunRows:
     def over(self, asked: str, plan: Plan) -> Engine:
         """Return an engine over the rows that a step asks."""
         if asked == RowsAsked.WAITING:
-            return waiting_rows(self.dataset)
+            return unbounded_rows(self.dataset)
         if asked == RowsAsked.HELD_OUT:
             assert self.held_out is not None
             return self._over(plan, encoded_rows(self.held_out, self.dataset.schema).table())
@@ -87,7 +87,7 @@ class RunRows:
         """Return an engine over none of them. Bounds that are private are released after it."""
         if asked == RowsAsked.WAITING:
             rows = self.dataset
-            return waiting_rows(rows.take(np.zeros(rows.X.shape[0], dtype=bool)))
+            return unbounded_rows(rows.take(np.zeros(rows.X.shape[0], dtype=bool)))
         if plan.engine_facts.reads_files:
             opened: Any = self.engine
             nothing: Engine = opened.without_rows() if hasattr(opened, "without_rows") else _None()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.protocols import Engine
 
-__all__ = ["bounded_schema", "encoded_rows", "dry_run_rows", "waiting_rows"]
+__all__ = ["bounded_schema", "encoded_rows", "dry_run_rows", "unbounded_rows"]
 
 _WHAT = "columns whose bounds are still to be released"
 
@@ -47,9 +47,9 @@ def dry_run_rows(dataset: Dataset, schema: Schema) -> Dataset:
     return encoded_rows(none, bounded_schema(schema, bounds))
 
 
-def waiting_rows(dataset: Dataset) -> Engine:
+def unbounded_rows(dataset: Dataset) -> Engine:
     """Return an engine over the cells in waiting of encoded rows; no other query can be asked of
     it. InvalidInputError for more rows of a unit than are used."""
     dataset.require_bounded()
-    engine: Engine = file_loader(_WHAT).waiting(dataset)
+    engine: Engine = file_loader(_WHAT).unbounded_rows(dataset)
     return engine

@@ -34,7 +34,7 @@ class Phase(Enum):
 
 
 class RowsAsked(StrEnum):
-    """The rows that a step's door opens: those that are trained on, their cells before they are
+    """The rows that a step's session asks: those that are trained on, their cells before they are
     encoded, or the rows held out."""
 
     ENCODED = "encoded"

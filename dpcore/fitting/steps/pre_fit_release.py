@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dpcore.fitting.planning.planned import Plan
     from dpcore.fitting.planning.ready import Ready
     from dpcore.protocols import Accountant, DerivedQuery, Query, TableQuery
-    from dpcore.session.interactive_handle import Known
+    from dpcore.session.interactive_handle import CachedAnswers
     from dpcore.session.ledger import Ledger, LedgerEntry
 
 __all__ = [
@@ -97,7 +97,9 @@ class _NoRows(TableSession):
     sample of a fixed size, which hold that number, end the dry run where rows would be asked. No
     session loads their kernels before a charge (``dpcore.session.dry_run``)."""
 
-    def _exact(self, query: Query | DerivedQuery | TableQuery, known: Known = ()) -> np.ndarray:
+    def _exact(
+        self, query: Query | DerivedQuery | TableQuery, known: CachedAnswers = ()
+    ) -> np.ndarray:
         if self.relation.size_is_public and hasattr(query, "answer_table"):
             raise _DryRunEnded
         return super()._exact(query, known)

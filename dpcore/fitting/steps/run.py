@@ -3,7 +3,7 @@
 A step after the optimizer has its share set aside first: the optimizer has a filter that was
 charged the step's events already, and can spend what is left of it. When the run is over, the whole
 filter is charged every event of the run's ledger, which the sum in any order fits, and then the
-events of the step, at the door and each before it is drawn. A step before the optimizer is charged
+events of the step, by its session, each before it is drawn. A step before the optimizer is charged
 to the filter that the run goes on with: all events that it stated, whether it made them or not, so
 that nothing unspent is handed on. So one filter bounds all, by its own theorem, in which releases
 may be chosen from earlier ones, and the statement's epsilon and delta are of all together. A step's
@@ -24,7 +24,7 @@ from dpcore.errors import DpcoreError, InvalidInputError, OptimizerError, replac
 from dpcore.fitting.optimizer_run import packages_of
 from dpcore.fitting.steps.checked import CheckedStep, changed
 from dpcore.fitting.steps.facts import Phase
-from dpcore.fitting.steps.shares import ShareDoor, ShareOfBudget
+from dpcore.fitting.steps.shares import ShareOfBudget, StepSession
 from dpcore.fitting.steps.step import Outcome, Section
 from dpcore.fitting.steps.views import PublicFacts, ResultView
 from dpcore.model.details import LONGEST_TEXT, bounded, fault_of_details, plain
@@ -38,7 +38,7 @@ from dpcore.session.session import TableSession
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dpcore.fitting.run_state import RunDoor, RunState
+    from dpcore.fitting.run_state import RunSessions, RunState
     from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant, Mechanism
     from dpcore.session.sequential_sessions import Released
@@ -78,32 +78,34 @@ class RunSteps:
         """Return the run whose filter is without the shares of the steps after the optimizer."""
         return reduce(_charged_for, self.of_phase(Phase.RESULT), state)
 
-    def before(self, state: RunState, door: RunDoor) -> RunState:
+    def before(self, state: RunState, sessions: RunSessions) -> RunState:
         """Return the run after the steps before its optimizer."""
-        state = self.run(Phase.SCHEMA, state, door)
+        state = self.run(Phase.SCHEMA, state, sessions)
         state = replace(state, rows=state.rows.encoded(state.facts.ready))
-        return self.run(Phase.PROBLEM, state, door)
+        return self.run(Phase.PROBLEM, state, sessions)
 
-    def run(self, phase: Phase, state: RunState, door: RunDoor) -> RunState:
+    def run(self, phase: Phase, state: RunState, sessions: RunSessions) -> RunState:
         """Return the run after the steps of a phase, all that each stated charged to what the
         filter has left."""
         for step in self.of_phase(phase):
             before, state = state.accountant, _charged_for(state, step)
-            session = _session(step, state, door, before)
-            door.follow(session)
+            session = _session(step, state, sessions, before)
+            sessions.follow(session)
             outcome = _ran(step, session, _view_of(state))
             state = _noted(changed(state, step, outcome), step, outcome)
         return state
 
-    def after(self, state: RunState, ran: Released, door: RunDoor) -> tuple[Released, RunState]:
+    def after(
+        self, state: RunState, ran: Released, sessions: RunSessions
+    ) -> tuple[Released, RunState]:
         """Return the last session of the run, which goes on with those before it, and the run with
-        what the steps after its optimizer found. ``ran`` : its closed sessions, whose ledger is the
-        door's."""
+        what the steps after its optimizer found. ``ran`` : its closed sessions, whose ledger is
+        the run's."""
         for step in self.of_phase(Phase.RESULT):
-            ended = (entry.event for entry in door.ledger.entries)
+            ended = (entry.event for entry in sessions.ledger.entries)
             accountant = _composed(state.facts.accountant, ended)
-            ran = session = _session(step, state, door, accountant)
-            door.follow(session)
+            ran = session = _session(step, state, sessions, accountant)
+            sessions.follow(session)
             state = _noted(state, step, _ran(step, session, _view_of(state)))
         return ran, state
 
@@ -113,23 +115,23 @@ def _view_of(state: RunState) -> PublicFacts:
 
 
 def _session(
-    step: CheckedStep, state: RunState, door: RunDoor, accountant: Accountant
+    step: CheckedStep, state: RunState, sessions: RunSessions, accountant: Accountant
 ) -> TableSession:
     """Return a session over the rows of a step, held to what it stated."""
     engine = state.rows.over(step.facts.rows, state.facts.plan)
     stated = state.charged_for.get(step.name, ())
     held_to = ShareOfBudget(state.facts.accountant, stated, step.name)
-    return door.session(engine, accountant, step.problem, schedule=held_to)
+    return sessions.session(engine, accountant, step.problem, schedule=held_to)
 
 
 def _ran(step: CheckedStep, session: TableSession, view: PublicFacts) -> Outcome:
     try:
         with _told_by_place(step):
-            outcome = step.request.run(ShareDoor(session, step.problem), view)
+            outcome = step.request.run(StepSession(session, step.problem), view)
             session.require_whole()  # It may have caught what an answer raised.
             return outcome if step.is_ours else Outcome(_plain(outcome.section, step.name))
     finally:
-        session.close()  # A step may keep its door: what is stated is all that it released.
+        session.close()  # A step may keep its session: what is stated is all that it released.
 
 
 def _plain(section: Section | None, name: str) -> Section | None:

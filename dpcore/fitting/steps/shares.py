@@ -1,4 +1,4 @@
-"""The share of a run's budget that a step has, and the door that opens that share only.
+"""The share of a run's budget that a step has, and the session that spends that share only.
 
 A share is a fraction of an additive unit (rho, mu^2, epsilon under ``pure``, a Renyi divergence at
 one order), and of the part of delta that the filter keeps for (epsilon, delta) releases. Shares of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dpcore.protocols.problem import Problem
     from dpcore.session.session import TableSession
 
-__all__ = ["ShareDoor", "ShareOfBudget", "exact_share", "stated_share"]
+__all__ = ["StepSession", "ShareOfBudget", "exact_share", "stated_share"]
 
 
 def exact_share(share: Any, whose: str = "the step") -> Fraction:
@@ -81,10 +81,10 @@ def _reserved(accountant: Accountant) -> int:
     return accountant.reserved_ticks if isinstance(accountant, ReservingAccountant) else 0
 
 
-class ShareDoor:
-    """The door of a step: it releases noisy answers, as long as the step's share holds them.
+class StepSession:
+    """The session of a step: it releases noisy answers, as long as the step's share holds them.
     ``exact_share(share, whose)`` is a share as an exact number; ``deviation_of`` tells the noise
-    before there is a door."""
+    before there is a session."""
 
     __slots__ = ("__release", "__problem")
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpcore.fitting.steps.facts import Phase
-from dpcore.fitting.steps.shares import ShareDoor, exact_share, stated_share
+from dpcore.fitting.steps.shares import StepSession, exact_share, stated_share
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,7 +106,7 @@ class Request(Protocol):
     @property
     def stated(self) -> dict[str, Any] | None: ...
 
-    def run(self, door: ShareDoor, view: Any) -> Outcome:
+    def run(self, session: StepSession, view: Any) -> Outcome:
         """Make the releases, and return what follows from them. ``view`` : PublicFacts; a
         ``ResultView`` in the phase ``result``."""
 
@@ -137,10 +137,10 @@ class OneRelease:
         """The one."""
         return ((self.query, self.mechanism),)
 
-    def run(self, door: ShareDoor, view: Any) -> Outcome:
+    def run(self, session: StepSession, view: Any) -> Outcome:
         """Make the release, and return what follows."""
-        answer = door.release(self.query, self.mechanism)
-        return self.follow(view, answer, door.deviation(self.query, self.mechanism))
+        answer = session.release(self.query, self.mechanism)
+        return self.follow(view, answer, session.deviation(self.query, self.mechanism))
 
 
 class RunStep(Protocol):

@@ -1,6 +1,6 @@
 """The knowledge of a step, in each phase: public facts, and released values once there are some.
 
-No view holds a row, nor anything that answers exactly: a step asks through its door.
+No view holds a row, nor anything that answers exactly: a step asks its session.
 """
 
 from __future__ import annotations

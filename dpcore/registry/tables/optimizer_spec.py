@@ -266,7 +266,7 @@ _CALLED = {
         load pieces require_known format_of schema_of partitions requested tested source_of
         with_schema schema_of_rows predict info schema_lines rows features frame_of
         declares_truth schema_keys schema_file schema_toml schema_columns
-        with_private_bounds number crosses advice bounded with_curves waiting rows_of_part
+        with_private_bounds number crosses advice bounded with_curves unbounded_rows rows_of_part
         watched
         """.split()
     ),

@@ -10,7 +10,7 @@ from scipy import stats
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import GridScale, SeededNoise
 from dpcore_accuracy_first.noise_chain.chain import NoiseChain
-from dpcore_accuracy_first.noise_chain.coupling import KeepOdds
+from dpcore_accuracy_first.noise_chain.coupling import Coupling
 
 SCALES = tuple(GridScale(s, 1) for s in (16, 9, 5, 3, 1))
 """8, 4.5, 2.5, 1.5 and 0.5 steps."""
@@ -36,7 +36,7 @@ def kernel(low, high, z):
 
 def walk(exact, size, seed=1):
     chain = NoiseChain(
-        np.full(size, exact, dtype=np.int64), KeepOdds(SCALES), SCALES, SeededNoise(seed)
+        np.full(size, exact, dtype=np.int64), Coupling(SCALES), SCALES, SeededNoise(seed)
     )
     values = [chain.value.copy()]
     for _ in SCALES[1:]:
@@ -58,7 +58,7 @@ def test_a_noisier_level_is_the_more_accurate_one_with_noise_on_top():
 @pytest.mark.parametrize("level", [0, 2, 3])
 def test_the_next_change_has_the_law_of_one_coin_per_level(level):
     # 200,000 draws: a chi-square test that errs once in 10^6 seeds; this one is fixed.
-    table, noise = KeepOdds(SCALES), SeededNoise(level)
+    table, noise = Coupling(SCALES), SeededNoise(level)
     n, top = 200_000, 4
     found = table.next_changes(np.full(n, top), noise.words(n), lambda: 0)
     kept = [float(odds(SCALES[t], SCALES[top])) for t in range(top)]
@@ -68,7 +68,7 @@ def test_the_next_change_has_the_law_of_one_coin_per_level(level):
 
 
 def test_the_first_digits_decide_as_all_digits_do():
-    table, words = KeepOdds(SCALES), SeededNoise(5).words(300)
+    table, words = Coupling(SCALES), SeededNoise(5).words(300)
     # And right at the odds, where the first digits leave it open.
     edges = [int(odds(SCALES[t], SCALES[4]) * 2**64) + k for t in range(4) for k in (-1, 0, 1)]
     words = np.concatenate([words, np.array(edges, dtype=np.uint64)])
@@ -77,7 +77,7 @@ def test_the_first_digits_decide_as_all_digits_do():
 
 
 def test_a_draw_at_the_very_odds_takes_further_digits():
-    table, drawn = KeepOdds(SCALES), []
+    table, drawn = Coupling(SCALES), []
     with mpmath.workdps(80):
         exact = odds(SCALES[2], SCALES[4])
         digits = [int(mpmath.floor(exact * 2**64)), int(mpmath.floor(exact * 2**128)) % 2**64]
@@ -133,7 +133,7 @@ def test_a_run_of_levels_costs_what_its_last_one_costs():
 
 def test_sums_wrap_around_as_they_would_without_a_limit():
     chains = [
-        NoiseChain(np.full(50, x, dtype=np.int64), KeepOdds(SCALES), SCALES, SeededNoise(2))
+        NoiseChain(np.full(50, x, dtype=np.int64), Coupling(SCALES), SCALES, SeededNoise(2))
         for x in (0, 2**63 - 1)
     ]
     for _ in SCALES[1:]:
@@ -145,7 +145,7 @@ def test_sums_wrap_around_as_they_would_without_a_limit():
 
 def test_scales_of_all_sizes_are_exact():
     scales = [GridScale(2**57), GridScale(2**50 + 1), GridScale(2**50), GridScale(3, 7)]
-    table = KeepOdds(scales)
+    table = Coupling(scales)
     with mpmath.workdps(60):
         for low, high in [(0, 1), (1, 2), (2, 3)]:
             accurate, noisy = (
@@ -161,9 +161,9 @@ def test_scales_of_all_sizes_are_exact():
 @pytest.mark.parametrize("scales", [[GridScale(2), GridScale(2)], [GridScale(1), GridScale(2)]])
 def test_scales_have_to_decrease(scales):
     with pytest.raises(InvalidInputError, match="decrease"):
-        KeepOdds(scales)
+        Coupling(scales)
 
 
 def test_noise_far_below_a_step_is_refused():
     with pytest.raises(InvalidInputError, match="1/64"):
-        KeepOdds([GridScale(1), GridScale(1, 8)])
+        Coupling([GridScale(1), GridScale(1, 8)])

@@ -79,7 +79,7 @@ class Beside:
         checked = first.steps.checked
         shared = tuple(step for step in checked if step.phase is not Phase.RESULT)
         self._of_each = [one.with_shared(shared) for one in self._of_each]
-        self._door = first.run.door(noise, Ledger())
+        self._sessions = first.run.sessions(noise, Ledger())
         self.left: Any = search.whole
         self._first = first.begun
         self.search = self._within(search) if self else search
@@ -113,7 +113,7 @@ class Beside:
     def before(self) -> Any:
         """Return the run, a ``RunState``, after the steps before the fits, which do not depend on a
         candidate."""
-        return self._of_each[0].steps.before(self._first, self._door)
+        return self._of_each[0].steps.before(self._first, self._sessions)
 
     def after(self, known: Any, place: int, solution: Solution) -> Any:
         """Return the run after the steps of the result, on the solution of a candidate."""
@@ -122,7 +122,7 @@ class Beside:
         own = self._of_each[place]
         facts = replace(own.begun.facts, schema=known.facts.schema)
         state = replace(known, facts=facts, solution=solution).weighted(released_weights(known))
-        return own.steps.run(Phase.RESULT, state, self._door)
+        return own.steps.run(Phase.RESULT, state, self._sessions)
 
     def stated(self, known: Any, place: int) -> dict[str, dict[str, Any]]:
         """Return the entries of the privacy statement, by name."""
@@ -134,22 +134,22 @@ class Beside:
     def parts(self) -> set[str]:
         """The parts of somebody's own, of any candidate's steps or released by them."""
         found = {part for one in self._of_each for part in one.steps.foreign_parts}
-        return found.union(self._door.parts.foreign)
+        return found.union(self._sessions.parts.foreign)
 
     @property
     def most_rows(self) -> int | None:
         """The most rows that its releases hold for, where they say so."""
-        return self._door.parts.most_rows
+        return self._sessions.parts.most_rows
 
     @property
     def why_not_private(self) -> list[str]:
         """Reasons of what was released that void the guarantee."""
-        return list(self._door.why_not_private(self._first.facts.plan))
+        return list(self._sessions.why_not_private(self._first.facts.plan))
 
     @property
     def charges(self) -> tuple[dict[str, Any], ...]:
         """The releases of the steps, kind by kind, in the unit of the whole filter."""
-        return self._door.summary()
+        return self._sessions.summary()
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from dpcore_tuning.beside import Sides
     from dpcore_tuning.search import Search
 
-__all__ = ["SEEDS", "Tried", "Tries", "constant_of"]
+__all__ = ["SEEDS", "CandidateFit", "CandidateFits", "constant_of"]
 
 SEEDS = 2**31
 Outcome = TypeVar("Outcome")
 
 
 @dataclass(frozen=True)
-class Tried:
+class CandidateFit:
     """A model with its score, of the candidate at a place."""
 
     model: Model
@@ -43,7 +43,7 @@ def constant_of(shape: tuple[int, ...]) -> np.ndarray:
     return np.zeros(shape)
 
 
-class Tries:
+class CandidateFits:
     """The fits of a search, checked by a dry run: nothing of the rows is asked before ``begin``.
 
     Parameters
@@ -96,14 +96,14 @@ class Tries:
         plans = (replace(p, settings=replace(p.settings, **own)) for p in self._search.plans)
         self._plans = [plan.with_weights(weights) if weights else plan for plan in plans]
 
-    def best(self) -> Tried | None:
+    def best(self) -> CandidateFit | None:
         """Return the best of them; ``None`` where no try came to a model."""
         law = self._search.law
         if law is None:
             return self._chosen()
         return best_of_random_tries(law, len(self._plans), self._tried, self._noise)
 
-    def _chosen(self) -> Tried | None:
+    def _chosen(self) -> CandidateFit | None:
         """Return one of the list, in which a fit that failed is the public constant. Its algorithm
         is named: whether an answer that it asked ended in an error may depend on a row."""
         models = [_outcome(partial(self._fit, place)) for place in range(len(self._plans))]
@@ -116,13 +116,13 @@ class Tries:
         coefficients = [zero if model is None else model.w for model in models]
         place = self._held.choose(coefficients, self._search.epsilon)
         model = models[place]
-        return None if model is None else Tried(model, place)
+        return None if model is None else CandidateFit(model, place)
 
-    def _tried(self, place: int) -> Tried | None:
-        def attempt() -> Tried:
+    def _tried(self, place: int) -> CandidateFit | None:
+        def attempt() -> CandidateFit:
             model = self._fit(place)
             score = self._held.score(model.w, self._plans[place].accountant)
-            return Tried(model, place, score)
+            return CandidateFit(model, place, score)
 
         return _outcome(attempt)
 

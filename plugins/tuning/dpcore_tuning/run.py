@@ -23,7 +23,7 @@ from dpcore.plugin.parts import (
     float_up,
 )
 from dpcore_tuning.beside import Beside, Sides
-from dpcore_tuning.candidate_fits import SEEDS, Tries, constant_of
+from dpcore_tuning.candidate_fits import SEEDS, CandidateFits, constant_of
 from dpcore_tuning.scores import HeldOutLosses
 from dpcore_tuning.search import WholeBudget
 from dpcore_tuning.stopping_cost import left_of
@@ -32,7 +32,7 @@ from dpcore_tuning.text import description_of
 if TYPE_CHECKING:
     from dpcore.plugin.commands import DataRequest
     from dpcore.plugin.parts import Dataset, Model
-    from dpcore_tuning.candidate_fits import Tried
+    from dpcore_tuning.candidate_fits import CandidateFit
     from dpcore_tuning.search import Search
 
 __all__ = ["tune", "tune_dataset", "tune_run"]
@@ -77,7 +77,7 @@ def tune_run(search: Search, run: Run) -> Model:
         noise = NoiseSource.of_seed(plan.settings.seed)
         sides = _sides(search, run, noise)
         beside = Beside(search, sides, noise)
-        tries = Tries(beside.search, sides, noise)
+        tries = CandidateFits(beside.search, sides, noise)
         whole = WholeBudget(search.epsilon, search.delta)
         with run.charged(f"search of {plan.entry.name}", whole) as charged:
             charged.log.charge(_entry(search))
@@ -101,9 +101,9 @@ class _Ran:
     """A search whose fits are made. ``best`` : ``None`` where no try came to a model. ``known`` :
     the run of its steps."""
 
-    tries: Tries
+    tries: CandidateFits
     beside: Beside
-    best: Tried | None
+    best: CandidateFit | None
     known: Any
 
     @property
@@ -127,7 +127,7 @@ class _Ran:
         self.known = self.beside.after(self.known, self.place, self.solution)
 
 
-def _ran(tries: Tries, beside: Beside) -> _Ran:
+def _ran(tries: CandidateFits, beside: Beside) -> _Ran:
     known = beside.before()
     tries.begin(known)
     return _Ran(tries, beside, tries.best(), known)

@@ -75,7 +75,7 @@ def charges_of(monkeypatch, settings, asked):
         tuned(settings, **asked)
     (ran,) = seen
     whole = ran.search.whole
-    released = ran.beside._door.ledger.entries
+    released = ran.beside._sessions.ledger.entries
     each, fits = left_of(ran.tries.filter), len(ran.search.plans)
     taken = fits * each if ran.search.law is None else each
     return sum(whole.cost(e.event) for e in released), left_of(ran.beside.left), taken, whole
@@ -94,7 +94,7 @@ def test_a_calibration_alters_the_model_that_is_released_and_its_figures(monkeyp
     monkeypatch.setattr(COUNTS_LINE, far)
     for found in (True, False):
         if not found:
-            monkeypatch.setattr(run.Tries, "best", lambda self: None)
+            monkeypatch.setattr(run.CandidateFits, "best", lambda self: None)
         model = tuned({"epsilon": 20.0}, also=(STEPS[0], Calibration(0.1)))
         assert model.intercept > 900 and "moved by +1000.00, by noisy counts" in model.status
         assert model.privacy["steps"] == {"calibration": {"share": 0.1}}

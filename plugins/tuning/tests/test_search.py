@@ -175,14 +175,14 @@ def test_each_fit_and_each_score_has_the_whole_filter_of_a_try(monkeypatch):
 
     search = with_tries(searched([{"l2": 0.001}]), 1)
     filter = search.plans[0].accountant
-    prepared = candidate_fits.Tries.best
+    prepared = candidate_fits.CandidateFits.best
 
     def best(self):
         charged.clear()
         monkeypatch.setattr(Ledger, "charge", recorded)
         return prepared(self)
 
-    monkeypatch.setattr(candidate_fits.Tries, "best", best)
+    monkeypatch.setattr(candidate_fits.CandidateFits, "best", best)
     run.tune_dataset(search, rows())
     score = [entry for entry in charged if entry.kind == "score"]
     assert len(score) == 1
@@ -207,7 +207,7 @@ def differing_scores(kind, n=60):
     data = rows()
     noise = NoiseSource.of_seed()
     sides = Sides.of(search, data, None, 1.0, None)
-    made = candidate_fits.Tries(search, sides, noise)
+    made = candidate_fits.CandidateFits(search, sides, noise)
     made.begin(Beside(search, sides, noise).before())
     held = made._held
     held.__class__ = kind
@@ -276,7 +276,7 @@ def test_the_rows_and_parts_of_a_search_are_those_of_all_candidates(monkeypatch)
 
     monkeypatch.setattr(RunState, "dry_run", told)
     search = searched()
-    monkeypatch.setattr(candidate_fits.Tries, "best", lambda self: self._tried(0))
+    monkeypatch.setattr(candidate_fits.CandidateFits, "best", lambda self: self._tried(0))
     privacy = run.tune_dataset(search, rows()).privacy
     assert privacy["most_rows"] == 1000
     assert privacy["parts_not_from_dpcore"] == ["a:B"]
@@ -294,7 +294,7 @@ def test_a_part_that_a_loser_asks_after_its_first_release(monkeypatch, kind):
 
     with_fits(monkeypatch, fit)
     monkeypatch.setattr(HeldOut, "choose", lambda *_: 0)
-    kept, tried = [], candidate_fits.Tries._tried
+    kept, tried = [], candidate_fits.CandidateFits._tried
 
     def both(self):
         kept.extend(tried(self, place) for place in (1, 0))
@@ -302,7 +302,7 @@ def test_a_part_that_a_loser_asks_after_its_first_release(monkeypatch, kind):
 
     search = searched([{"l2": 0.001}, {"l2": 0.1}], PURE, kind=kind)
     if kind == "random":  # Which were tried is not to show: such a try fails.
-        monkeypatch.setattr(candidate_fits.Tries, "best", both)
+        monkeypatch.setattr(candidate_fits.CandidateFits, "best", both)
     privacy = run.tune_dataset(search, rows()).privacy
     late = (["late:Part"], 500) if kind == "list" else ([], 2**27)
     assert (privacy["parts_not_from_dpcore"], privacy["most_rows"]) == late
@@ -316,7 +316,7 @@ def test_a_search_of_another_version_is_named(monkeypatch, kind):
     known = vars(import_module("dpcore.privacy.first_party"))
     monkeypatch.setattr("dpcore.privacy.statement.first_party", SimpleNamespace(**known | others))
     search = searched(settings=PURE, kind=kind)
-    monkeypatch.setattr(candidate_fits.Tries, "best", lambda self: None)
+    monkeypatch.setattr(candidate_fits.CandidateFits, "best", lambda self: None)
     assert run.tune_dataset(search, rows()).privacy["parts_not_from_dpcore"] == [
         "dpcore_tuning.scores:HeldOutLosses",
         "dpcore_tuning.search:Search",

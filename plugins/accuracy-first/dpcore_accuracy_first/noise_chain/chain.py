@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcore.plugin.parts import GridScale, NoiseSource
-    from dpcore_accuracy_first.noise_chain.coupling import KeepOdds
+    from dpcore_accuracy_first.noise_chain.coupling import Coupling
 
 __all__ = ["NoiseChain"]
 
@@ -31,15 +31,15 @@ class NoiseChain:
     Parameters
     ----------
     exact : int64 of shape (d,), in grid steps.
-    odds, scales : of the levels, the noisiest first; two-sided geometric noise.
+    coupling, scales : of the levels, the noisiest first; two-sided geometric noise.
     noise : where all of it is drawn, here.
     """
 
     def __init__(
-        self, exact: np.ndarray, odds: KeepOdds, scales: Sequence[GridScale], noise: NoiseSource
+        self, exact: np.ndarray, coupling: Coupling, scales: Sequence[GridScale], noise: NoiseSource
     ) -> None:
         top = len(scales) - 1
-        coordinates, levels = _draw_changes(exact.size, top, odds, noise)
+        coordinates, levels = _draw_changes(exact.size, top, coupling, noise)
         order = np.argsort(levels, kind="stable")
         levels = levels[order]
         ends = np.searchsorted(levels, np.arange(top + 1))
@@ -60,7 +60,7 @@ class NoiseChain:
 
 
 def _draw_changes(
-    size: int, top: int, odds: KeepOdds, noise: NoiseSource
+    size: int, top: int, coupling: Coupling, noise: NoiseSource
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return coordinates and levels of all changes below the top, int64 each: for each coordinate
     a falling row of levels, its values not being looked at."""
@@ -68,7 +68,7 @@ def _draw_changes(
     active, standing = np.arange(size), np.full(size, top, dtype=np.int64)
     while active.size:
         words = noise.words(active.size)
-        found = odds.next_changes(standing, words, lambda: int(noise.words(1)[0]))
+        found = coupling.next_changes(standing, words, lambda: int(noise.words(1)[0]))
         changed = found >= 0
         active, standing = active[changed], found[changed]
         coordinates.append(active)

@@ -11,7 +11,7 @@ integer form of Koufogiannis, Han & Pappas 2017, whose continuous one has q = (s
 products of such odds telescope, so the level at which a value changes next is one draw: the first
 one, going down from level i, with U >= q(s_i, s_t), U uniform.
 
-``KeepOdds`` decides that from the first 64 digits of U by float64 bounds that are certified; where
+``Coupling`` decides that from the first 64 digits of U by float64 bounds that are certified; where
 they do not decide, by ``decimal`` with as many digits, and U with as many bits, as it takes.
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from dpcore.plugin.parts import GridScale
 
-__all__ = ["KeepOdds"]
+__all__ = ["Coupling"]
 
 _GUARD = 2.0**-44
 """Relative; far above what rounding does to a float64 sinh, a root and a product."""
@@ -38,7 +38,7 @@ _DIGITS = 60
 _SMALLEST_SCALE = Fraction(1, 64)
 
 
-class KeepOdds:
+class Coupling:
     """The odds of a chain of levels, the noisiest first.
 
     Parameters

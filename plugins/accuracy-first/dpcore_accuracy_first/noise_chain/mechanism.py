@@ -12,7 +12,7 @@ import numpy as np
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import ExPostDpEvent, GridScale, cached_by_value, float_up, sealed
 from dpcore_accuracy_first.noise_chain.chain import NoiseChain
-from dpcore_accuracy_first.noise_chain.coupling import KeepOdds
+from dpcore_accuracy_first.noise_chain.coupling import Coupling
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import DerivedQuery, NoiseSource, Query, Sensitivity
@@ -92,7 +92,7 @@ class NoiseReduction:
         return len(self.levels)
 
     def event(self, sensitivity: Sensitivity, reference: Sensitivity | None) -> ExPostDpEvent:
-        _odds(
+        _coupling(
             self._scales(sensitivity)
         )  # refused here, before anything is charged, if they do not fit
         last = _losses(self.levels, sensitivity)[-1]
@@ -107,7 +107,7 @@ class NoiseReduction:
     ) -> _Walk:
         scales = self._scales(sensitivity)
         test = self._test(None if reference is None else reference[1])
-        chain = NoiseChain(exact.reshape(-1), _odds(scales), scales, noise)
+        chain = NoiseChain(exact.reshape(-1), _coupling(scales), scales, noise)
         # Beyond 64 bits a wrapped threshold would be another law: these are Python integers.
         threshold = math.ceil(Fraction(self.threshold) * 2**self.question.grid_bits)
         threshold += int(noise.unwrapped_laplace(test.threshold, 1)[0])
@@ -216,5 +216,5 @@ def _at_least(steps: Fraction) -> GridScale:
 
 
 @cached_by_value(maxsize=8)
-def _odds(scales: tuple[GridScale, ...]) -> KeepOdds:
-    return KeepOdds(scales)
+def _coupling(scales: tuple[GridScale, ...]) -> Coupling:
+    return Coupling(scales)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcore.plugin import round_parameters
 from dpcore.plugin.parts import LossFacts, Model
-from dpcore.plugin.steps import Outcome, Section, ShareDoor, mechanism_for
+from dpcore.plugin.steps import Outcome, Section, StepSession, mechanism_for
 from dpcore_baselines.calibration.class_lines import ClassLines, class_lines
 from dpcore_baselines.calibration.counts_line import CALIBRATED, UNKNOWN, CountsLine, counts_line
 from dpcore_baselines.calibration.labelled_scores import ONE, LabelledScores
@@ -30,7 +30,7 @@ _TOLD = 8
 
 def counts_of(share: float | Fraction, facts: PublicFacts) -> CountedRows:
     """Return the release of counts for a share of the budget."""
-    exactly = ShareDoor.exact_share(share, "Calibration")
+    exactly = StepSession.exact_share(share, "Calibration")
     mechanism = mechanism_for(facts.accountant, exactly)
     kind = PairedScores if facts.problem.n_margins > 1 else LabelledScores
     query = kind(facts.problem, np.zeros(facts.schema.w_shape), mechanism.needs)
@@ -61,7 +61,7 @@ class CountedRows:
         """The one, of a model of zeros."""
         return ((self.query, self.mechanism),)
 
-    def run(self, door: ShareDoor, view: ResultView) -> Outcome:
+    def run(self, session: StepSession, view: ResultView) -> Outcome:
         """Return the solution of calibrated log odds, and what was shrunk by how much.
 
         ``details`` of a solution have a ``slope`` where its optimizer calibrated log odds by what
@@ -71,8 +71,8 @@ class CountedRows:
         w = Model.check_coefficients(solution.w, view.schema.w_shape, view.plan.entry.name)
         # Weights of classes may have been released since this was checked.
         query = replace(self.query, problem=problem, w=w)
-        deviation = door.deviation(query, self.mechanism)
-        counts = door.release(query, self.mechanism)
+        deviation = session.deviation(query, self.mechanism)
+        counts = session.release(query, self.mechanism)
         if isinstance(query, PairedScores):
             part = query.size / ONE
             lines: CountsLine | ClassLines = class_lines(counts / part, deviation / part, len(w))

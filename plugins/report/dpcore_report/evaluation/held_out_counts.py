@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.plugin.parts import LossFacts, Model, exact, float_up, smallest_multiplier
-from dpcore.plugin.steps import Outcome, Section, ShareDoor, mechanism_for
+from dpcore.plugin.steps import Outcome, Section, StepSession, mechanism_for
 from dpcore_report.evaluation.class_counts import ClassCounts, scale_bits
 from dpcore_report.evaluation.error_figures import figures_of_errors
 from dpcore_report.evaluation.figures import figures_of_classes, figures_of_counts
@@ -62,7 +62,7 @@ def _mechanism(
     """Return the mechanism for the share or the epsilon that was asked for, the share, and what is
     stated: the share, rounded up, and, where it was asked for, that epsilon."""
     if epsilon is None:
-        part = ShareDoor.exact_share(share, "Evaluation")
+        part = StepSession.exact_share(share, "Evaluation")
         return mechanism_for(accountant, part), part, {"share": float(part)}
     mechanism = mechanism_of_epsilon(accountant, epsilon)
     cost = accountant.cost(mechanism.nominal_event(mechanism.noise_multiplier))
@@ -120,28 +120,28 @@ class HeldOutCounts:
         """The one, of a model of zeros."""
         return ((self.query, self.mechanism),)
 
-    def run(self, door: ShareDoor, view: ResultView) -> Outcome:
+    def run(self, session: StepSession, view: ResultView) -> Outcome:
         """Return the figures of the model."""
         plan, schema = view.plan, view.schema
         w = Model.check_coefficients(view.solution.w, schema.w_shape, plan.entry.name)
         loss = LossFacts.of(view.problem.loss)
         is_weighted = loss.weighs_rows or loss.largest_weight != 1.0
         query = replace(self.query, w=w)
-        figures = self._figures(door, query, schema, plan.settings.loss, is_weighted)
+        figures = self._figures(session, query, schema, plan.settings.loss, is_weighted)
         if query.largest_weight is not None:
             figures["largest_weight"] = query.largest_weight
         return Outcome(Section(figures))
 
     def _figures(
         self,
-        door: ShareDoor,
+        session: StepSession,
         query: Sums,
         schema: Schema,
         loss: str,
         weighted: bool,
     ) -> dict[str, Any]:
-        deviation = door.deviation(query, self.mechanism)
-        counts = door.release(query, self.mechanism).reshape(query.shape)
+        deviation = session.deviation(query, self.mechanism)
+        counts = session.release(query, self.mechanism).reshape(query.shape)
         many, label = query.problem.rows_per_unit or 1, schema.label
         if isinstance(query, GroupMoments):
             return moments_by_groups(counts, query.groups, label.bounds, deviation, many)

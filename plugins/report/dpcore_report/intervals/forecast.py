@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpcore.plugin.steps import ShareDoor
+from dpcore.plugin.steps import StepSession
 from dpcore_report.intervals.first_step import noise_norm
 from dpcore_report.intervals.row_products import ON_DIAGONAL
 
@@ -36,7 +36,7 @@ def clearness(inference: Inference, n: float | None) -> float | None:
     it."""
     query, mechanism = inference.releases[3][0], inference.noise.curvature
     problem, centring, d = inference.problem, inference.centring, inference.problem.n_features
-    deviation = ShareDoor.deviation_of(mechanism, query, problem)
+    deviation = StepSession.deviation_of(mechanism, query, problem)
     noise = noise_norm(deviation / ON_DIAGONAL, d)
     if n is None or problem.l2 * n > noise:
         return None

@@ -18,7 +18,7 @@ import numpy as np
 
 from dpcore.plugin import ClippedGradientSum, ordered_dot, round_parameters
 from dpcore.plugin.parts import LossFacts, Model
-from dpcore.plugin.steps import Outcome, Section, ShareDoor, mechanism_for
+from dpcore.plugin.steps import Outcome, Section, StepSession, mechanism_for
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
 from dpcore_report.intervals.centring import centring_of
 from dpcore_report.intervals.first_step import nearer
@@ -62,7 +62,7 @@ def why_none(facts: PublicFacts) -> dict[str, bool]:
 def inference_of(share: float | Fraction, facts: PublicFacts) -> Inference:
     """Return the releases of the sums for a share of the budget."""
     exactly, problem, schema = (
-        ShareDoor.exact_share(share, "Intervals"),
+        StepSession.exact_share(share, "Intervals"),
         facts.problem,
         facts.schema,
     )
@@ -116,24 +116,24 @@ class Inference:
         )
         return tuple(zip(queries, noise, strict=True))
 
-    def run(self, door: ShareDoor, view: ResultView) -> Outcome:
+    def run(self, session: StepSession, view: ResultView) -> Outcome:
         """Return what is known of the model."""
         w = Model.check_coefficients(view.solution.w, self.schema.w_shape, view.plan.entry.name)
-        return Outcome(Section(self.figures(door, w)))
+        return Outcome(Section(self.figures(session, w)))
 
-    def figures(self, door: ShareDoor, w: np.ndarray) -> dict[str, Any]:
+    def figures(self, session: StepSession, w: np.ndarray) -> dict[str, Any]:
         """Return what follows from released sums alone, JSON-able. ``w`` : the model's."""
         problem, back = self.problem, self._back
         regulariser = problem.l2 * (problem.n_public or 0) * back.T @ back
         if self._is_too_long(w):
             return {"why_not": TOO_LONG}
-        (gradient, of_gradient), (curvature, of_curvature) = self._at_model(door, w)
+        (gradient, of_gradient), (curvature, of_curvature) = self._at_model(session, w)
         of_noise = of_gradient, of_curvature
         v = nearer(self._point(w), gradient, curvature, *of_noise, regulariser)
         w = ordered_dot(back, v)
         if self._is_too_long(w):
             return {"why_not": TOO_LONG}
-        last = self._last(door, w)
+        last = self._last(session, w)
         concordance = LossFacts.of(problem.loss).self_concordance or 0.0
         of_rows = self._row_norm, problem.rows_per_unit or 1
         found = one_step(self._point(w), last, regulariser, concordance, *of_rows)
@@ -143,17 +143,17 @@ class Inference:
         return {"estimate": (back @ found.estimate).tolist(), "covariance": covariance.tolist()}
 
     def _at_model(
-        self, door: ShareDoor, w: np.ndarray
+        self, session: StepSession, w: np.ndarray
     ) -> tuple[tuple[np.ndarray, float], tuple[np.ndarray, float]]:
         """Return the sums of gradients and of curvatures at a model, each with its deviation."""
-        gradient = self._gradient(door, w, self.noise.first_gradient)
-        return gradient, self._products(door, w, "curvature", self.noise.first_curvature)
+        gradient = self._gradient(session, w, self.noise.first_gradient)
+        return gradient, self._products(session, w, "curvature", self.noise.first_curvature)
 
-    def _last(self, door: ShareDoor, w: np.ndarray) -> Sums:
+    def _last(self, session: StepSession, w: np.ndarray) -> Sums:
         """Return the sums at a point from which intervals follow."""
-        gradient, of_gradient = self._gradient(door, w, self.noise.gradient)
-        curvature, of_curvature = self._products(door, w, "curvature", self.noise.curvature)
-        squares, of_squares = self._products(door, w, "slope", self.noise.squares)
+        gradient, of_gradient = self._gradient(session, w, self.noise.gradient)
+        curvature, of_curvature = self._products(session, w, "curvature", self.noise.curvature)
+        squares, of_squares = self._products(session, w, "slope", self.noise.squares)
         return Sums(gradient, curvature, squares, of_gradient, of_curvature, of_squares)
 
     @property
@@ -182,11 +182,11 @@ class Inference:
         return self._longest(w) > _LONGEST
 
     def _gradient(
-        self, door: ShareDoor, w: np.ndarray, mechanism: Gaussian | Geometric
+        self, session: StepSession, w: np.ndarray, mechanism: Gaussian | Geometric
     ) -> tuple[np.ndarray, float]:
         """Return the noisy sum of gradients at a point, and the deviation of an entry."""
         query = self._gradient_query(w, mechanism)
-        return door.release(query, mechanism), door.deviation(query, mechanism)
+        return session.release(query, mechanism), session.deviation(query, mechanism)
 
     def _gradient_query(self, w: np.ndarray, mechanism: Any) -> Query:
         problem, norm, multiplier = self.problem, mechanism.needs, mechanism.noise_multiplier
@@ -199,12 +199,12 @@ class Inference:
         return StandardizedGradientSum(problem, w, mapped, clip, multiplier)
 
     def _products(
-        self, door: ShareDoor, w: np.ndarray, by: By, mechanism: Gaussian | Geometric
+        self, session: StepSession, w: np.ndarray, by: By, mechanism: Gaussian | Geometric
     ) -> tuple[np.ndarray, float]:
         """Return a noisy matrix of products, and the deviation of an entry on its diagonal."""
         query = self._products_query(w, by, mechanism)
-        found = matrix_of(door.release(query, mechanism), self.problem.n_features)
-        return found, door.deviation(query, mechanism) / ON_DIAGONAL
+        found = matrix_of(session.release(query, mechanism), self.problem.n_features)
+        return found, session.deviation(query, mechanism) / ON_DIAGONAL
 
     def _products_query(self, w: np.ndarray, by: By, mechanism: Any) -> Query:
         asked = mechanism.needs, mechanism.noise_multiplier, self.centring

@@ -109,9 +109,9 @@ def test_it_comes_before_the_evaluation_and_this_before_intervals(monkeypatch):
     shown = {}
     for kind in (Inference, HeldOutCounts):
 
-        def noted(self, door, view, kind=kind, run=kind.run):
+        def noted(self, session, view, kind=kind, run=kind.run):
             shown[kind] = view.solution.w
-            return run(self, door, view)
+            return run(self, session, view)
 
         monkeypatch.setattr(kind, "run", noted)
     steps = [Intervals(0.3, anyway=True), Evaluation(0.1, test_fraction=0.3), Calibration(0.1)]

@@ -233,9 +233,9 @@ def test_errors_are_those_of_what_predict_says(tmp_path, monkeypatch):
     # those of predict on the rows held out.
     right, seen = held_out_counts.HeldOutCounts.run, {}
 
-    def steep(self, door, view):
+    def steep(self, session, view):
         solution = replace(view.solution, w=np.array([6.0, -2.0]))
-        return right(self, door, replace(view, solution=solution))
+        return right(self, session, replace(view, solution=solution))
 
     opened = RunRows.over
 

@@ -13,7 +13,7 @@ from dpcore.plugin.parts import Sensitivity, float_up, sealed, sqrt_up
 from dpcore_tables.bounds.bins import BINS, LEAVES, leaves_of
 
 if TYPE_CHECKING:
-    from dpcore_tables.bounds.unbounded_rows import WaitingCells
+    from dpcore_tables.bounds.unbounded_rows import UnboundedCells
 
 __all__ = ["SIZES", "BinCounts"]
 
@@ -52,7 +52,7 @@ class BinCounts:
         return np.zeros(self.n_columns * sum(SIZES), dtype=np.int64)
 
     def answer_block(self, block: Any) -> np.ndarray:
-        cells: WaitingCells = block
+        cells: UnboundedCells = block
         return np.concatenate([self._of_column(cells.column(j)) for j in range(self.n_columns)])
 
     def _of_column(self, cells: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import Gaussian
-from dpcore.plugin.steps import Outcome, Phase, ShareDoor, mechanism_for
+from dpcore.plugin.steps import Outcome, Phase, StepSession, mechanism_for
 from dpcore_tables.bounds.choice import CountNoise, are_defaults, bounds_of
 from dpcore_tables.bounds.counts import BinCounts
 from dpcore_tables.bounds.target import share_beyond, target_bounds_of
@@ -33,7 +33,7 @@ class PrivateBounds:
     One release: noisy counts of cells in public bins (``BinCounts``), normal noise where the filter
     holds it, else geometric; the bounds follow from these (``bounds_of``). It is charged, like
     every other release of the run, to the run's filter and ledger, ``share`` of the budget at most,
-    and what follows has what is left. Where units have several rows, the door multiplies the
+    and what follows has what is left. Where units have several rows, the session multiplies the
     sensitivity of this sum over the rows that are kept (``dpcore.session.units``).
 
     There is no exponential mechanism beside it, on ranks and for two quantiles of each column
@@ -66,7 +66,7 @@ class PrivateBounds:
 
     def check(self, facts: PublicFacts) -> BoundsRelease:
         """Return the release of the counts (``RunStep``)."""
-        share = ShareDoor.exact_share(self.share, "PrivateBounds")
+        share = StepSession.exact_share(self.share, "PrivateBounds")
         mechanism = mechanism_for(facts.accountant, share)
         query = BinCounts(len(facts.schema.unbounded), mechanism.needs)
         return BoundsRelease(share, facts.schema, query, mechanism)
@@ -87,15 +87,15 @@ class BoundsRelease:
         """The one."""
         return ((self.query, self.mechanism),)
 
-    def run(self, door: ShareDoor, view: PublicFacts) -> Outcome:
+    def run(self, session: StepSession, view: PublicFacts) -> Outcome:
         """Return the bounds that follow.
 
         Stated are columns and share, the columns in which no rows were seen, if any, and of a
         target the noisy shares of rows in its last bins and beyond its bounds (``share_beyond``).
         """
         n_columns = self.query.n_columns
-        counts = door.release(self.query, self.mechanism).reshape(n_columns, -1)
-        deviation = door.deviation(self.query, self.mechanism)
+        counts = session.release(self.query, self.mechanism).reshape(n_columns, -1)
+        deviation = session.deviation(self.query, self.mechanism)
         added = CountNoise(deviation, isinstance(self.mechanism, Gaussian), n_columns)
         bounds: dict[str, tuple[float, float]] = {}
         unseen, ends = [], {}

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from dpcore.plugin.parts import Dataset, Query
     from dpcore_tables.store.encoded import Rows
 
-__all__ = ["WaitingCells", "WaitingRows", "bounded_rows"]
+__all__ = ["UnboundedCells", "UnboundedRows", "bounded_rows"]
 
 
-class WaitingCells:
+class UnboundedCells:
     """Some rows' cells of the columns in waiting, as the source has them.
 
     ``columns`` : float64 of shape (n_rows,) each; NaN for an empty cell.
@@ -36,7 +36,7 @@ class WaitingCells:
         return np.ascontiguousarray(self._columns[j])
 
 
-class WaitingRows:
+class UnboundedRows:
     """An engine over the cells in waiting of encoded rows; no other query can be asked of it."""
 
     def __init__(self, dataset: Dataset) -> None:
@@ -46,9 +46,11 @@ class WaitingRows:
             for column in dataset.schema.unbounded
         ]
 
-    def blocks(self) -> Iterator[WaitingCells]:
+    def blocks(self) -> Iterator[UnboundedCells]:
         for begin in range(0, len(self._columns[0]), Table.BLOCK_ROWS):
-            yield WaitingCells([cells[begin : begin + Table.BLOCK_ROWS] for cells in self._columns])
+            yield UnboundedCells(
+                [cells[begin : begin + Table.BLOCK_ROWS] for cells in self._columns]
+            )
 
     def answer(self, query: Query) -> np.ndarray:
         total = query.start()

@@ -15,7 +15,7 @@ from dpcore.plugin.engines import BadRows
 from dpcore.plugin.parts import Dataset, load_registry
 from dpcore.plugin.readers import FileLoader, UnitIds
 from dpcore_tables.bounds.unbounded import with_private_bounds
-from dpcore_tables.bounds.unbounded_rows import WaitingRows, bounded_rows
+from dpcore_tables.bounds.unbounded_rows import UnboundedRows, bounded_rows
 from dpcore_tables.cells.error_hints import advice_on
 from dpcore_tables.cells.weights import read_by, weights_apart
 from dpcore_tables.curves import curved, curved_schema
@@ -288,7 +288,7 @@ FILES = FileLoader(
     advice=advice_on,
     bounded=bounded_rows,
     with_curves=_later("dpcore_tables.curves", "fitted_with_curves"),
-    waiting=WaitingRows,
+    unbounded_rows=UnboundedRows,
     rows_of_part=rows_of_part,
     watched=watched,
 )

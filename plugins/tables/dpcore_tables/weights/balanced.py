@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.plugin import ordered_sum
-from dpcore.plugin.steps import OneRelease, Outcome, Phase, ShareDoor, mechanism_for
+from dpcore.plugin.steps import OneRelease, Outcome, Phase, StepSession, mechanism_for
 from dpcore_tables.statistics.categorical_column import CategoricalColumn
 from dpcore_tables.statistics.histogram import Histogram
 from dpcore_tables.weights.values import LARGEST, checked_largest
@@ -30,8 +30,8 @@ class BalancedWeights:
 
     One release: how many rows are of each class (``Histogram``, with its sensitivity: 1 in l2 under
     add-or-remove-one, the square root of 2 under replace-one), by normal noise where the filter
-    holds it, else geometric. Where units have several rows, the door multiplies the sensitivity of
-    this sum over rows (``dpcore.session.units``): all rows of a unit may be of one class.
+    holds it, else geometric. Where units have several rows, the session multiplies the sensitivity
+    of this sum over rows (``dpcore.session.units``): all rows of a unit may be of one class.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class BalancedWeights:
 
     def check(self, facts: PublicFacts) -> OneRelease:
         """Return the release of the counts (``RunStep``)."""
-        share = ShareDoor.exact_share(self.share, "BalancedWeights")
+        share = StepSession.exact_share(self.share, "BalancedWeights")
         mechanism = mechanism_for(facts.accountant, share)
         label = CategoricalColumn((), facts.schema.label.names)
         query = Histogram(label, norm=mechanism.needs)

@@ -14,7 +14,7 @@ from dpcore_tables.bounds.choice import (
     bounds_of,
 )
 from dpcore_tables.bounds.counts import SIZES, BinCounts
-from dpcore_tables.bounds.unbounded_rows import WaitingCells
+from dpcore_tables.bounds.unbounded_rows import UnboundedCells
 
 N = 20_000
 DRAW = np.random.default_rng(7)
@@ -32,7 +32,7 @@ COLUMNS = {
 
 
 def counts_of(cells):
-    block = WaitingCells([np.asarray(cells, dtype=np.float64)])
+    block = UnboundedCells([np.asarray(cells, dtype=np.float64)])
     return BinCounts(1).answer_block(block).astype(np.float64)
 
 

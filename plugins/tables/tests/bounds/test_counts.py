@@ -8,7 +8,7 @@ import pytest
 from dpcore.plugin import NeighboringRelation
 from dpcore.privacy.immutable import require_untouched
 from dpcore_tables.bounds.counts import SIZES, BinCounts
-from dpcore_tables.bounds.unbounded_rows import WaitingCells
+from dpcore_tables.bounds.unbounded_rows import UnboundedCells
 
 ADD, REPLACE, SPECIAL = (
     NeighboringRelation.ADD_OR_REMOVE_ONE,
@@ -20,7 +20,7 @@ CELLS = (np.nan, 0.0, -0.0, 1.0, 1.01, 1.5, -1.0, 1e300, -np.inf)
 
 def counts(rows, n_columns=2, query=BinCounts):
     cells = np.array(rows, dtype=np.float64).reshape(-1, n_columns)
-    return query(n_columns).answer_block(WaitingCells(cells.T))
+    return query(n_columns).answer_block(UnboundedCells(cells.T))
 
 
 def apart(norm, relation, query=BinCounts):

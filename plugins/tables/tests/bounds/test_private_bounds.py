@@ -188,13 +188,13 @@ def test_rows_held_out_are_not_in_the_release(tmp_path, monkeypatch):
     assert trained.diagnostics["test_accuracy"] is not None
 
     asked = []
-    original = run_rows.waiting_rows
+    original = run_rows.unbounded_rows
 
     def watched(dataset):
         asked.append(dataset.X.shape[0])  # No rows, for the dry run, and then the kept ones.
         return original(dataset)
 
-    monkeypatch.setattr(run_rows, "waiting_rows", watched)
+    monkeypatch.setattr(run_rows, "unbounded_rows", watched)
     counted = SimpleNamespace(exact_figures=lambda _, __, train, test: {"rows": len(train.y)})
     monkeypatch.setattr(run, "figures_asked", lambda *_: counted)
     part = DataRequest(

@@ -8,13 +8,13 @@ from dpcore_tables.bounds.bins import BRANCHES, edge, leaves_of
 from dpcore_tables.bounds.choice import CountNoise, bounds_of
 from dpcore_tables.bounds.counts import SIZES, BinCounts
 from dpcore_tables.bounds.target import share_beyond, target_bounds_of
-from dpcore_tables.bounds.unbounded_rows import WaitingCells
+from dpcore_tables.bounds.unbounded_rows import UnboundedCells
 
 SKEWED = np.exp(np.random.default_rng(2).normal(2.0, 1.2, 4000))
 
 
 def counts_of(cells, deviation=0.0, seed=0):
-    counts = BinCounts(1).answer_block(WaitingCells([np.asarray(cells, dtype=np.float64)]))
+    counts = BinCounts(1).answer_block(UnboundedCells([np.asarray(cells, dtype=np.float64)]))
     return counts + np.floor(np.random.default_rng(seed).normal(0, deviation, sum(SIZES)))
 
 

@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 
 from dpcore import Schema
 from dpcore.errors import BadRowError, InvalidInputError
-from dpcore.fitting.rows.unbounded import bounded_schema, encoded_rows, waiting_rows
+from dpcore.fitting.rows.unbounded import bounded_schema, encoded_rows, unbounded_rows
 from dpcore.plugin.parts import Dataset, dataset_from_arrays
 from dpcore_lab.compare.admission import admit
 from dpcore_lab.compare.settings import Comparison
@@ -80,16 +80,16 @@ def test_rows_are_encoded_as_they_would_have_been_at_once(path, schema):
 @pytest.mark.parametrize("schema", [DENSE, CODED])
 def test_cells_are_counted_as_the_source_has_them(path, schema):
     waiting = loaded(path, schema)
-    block = next(waiting_rows(waiting).blocks())
+    block = next(unbounded_rows(waiting).blocks())
     assert block.column(0).tolist() == [17.0, -3.25, 1e12, 0.1]
     assert block.column(1)[1:].tolist() == [1e6, 0.1, 1e-300] and np.isnan(block.column(1)[0])
     assert block.column(2)[[0, 2, 3]].tolist() == [-1e300, 0.123456789, 2.5]
     query = BinCounts(len(schema.unbounded))
     # Each at two levels; one cell each of pay and gap is empty.
-    assert waiting_rows(waiting).answer(query).sum() == 2 * (4 + 3 + 3)
+    assert unbounded_rows(waiting).answer(query).sum() == 2 * (4 + 3 + 3)
     halves = (waiting.take(np.arange(4) < 2), waiting.take(np.arange(4) >= 2))
-    parts = sum(waiting_rows(half).answer(query) for half in halves)
-    assert parts.tolist() == waiting_rows(waiting).answer(query).tolist()
+    parts = sum(unbounded_rows(half).answer(query) for half in halves)
+    assert parts.tolist() == unbounded_rows(waiting).answer(query).tolist()
 
 
 @pytest.mark.parametrize("name", ["age", "day"])
@@ -99,7 +99,7 @@ def test_a_target_may_wait_beside_columns_or_alone(path, name):
     assert Schema.from_toml(schema.to_toml()) == schema and schema.label.is_real
     path.write_text(ROWS.replace(",0\n", ",-7.25\n"))
     waiting, known = loaded(path, schema), bounded_schema(schema, BOUNDS | {"label": (-3.0, 20.0)})
-    cells = next(waiting_rows(waiting).blocks()).column(len(schema.unbounded) - 1)
+    cells = next(unbounded_rows(waiting).blocks()).column(len(schema.unbounded) - 1)
     assert cells.tolist() == waiting.y.tolist() == [-7.25, 1.0, 1.0, -7.25]
     at_once = loaded(path, known)
     same(encoded_rows(waiting, known).y, at_once.y)
@@ -111,7 +111,7 @@ def test_a_target_of_unnamed_features_may_wait():
     label = {"kind": "label", "lower": "private", "upper": "private"}
     schema = Schema.from_dict({"width": 2, "columns": {"label": label}})
     waiting = dataset_from_arrays(csr_matrix(np.eye(2)), [3.0, 500.0], schema=schema)
-    assert next(waiting_rows(waiting).blocks()).column(0).tolist() == [3.0, 500.0]
+    assert next(unbounded_rows(waiting).blocks()).column(0).tolist() == [3.0, 500.0]
     known = encoded_rows(waiting, bounded_schema(schema, {"label": (0.0, 1000.0)}))
     assert known.y.tolist() == [-0.994, 0.0] and known.X is waiting.X
     with pytest.raises(InvalidInputError, match="classes or private bounds"):
@@ -196,8 +196,8 @@ def test_more_rows_of_a_unit_than_are_used_are_not_asked():
     units = Schema.from_dict({**keys, "unit": "id", "rows_per_unit": 2})
     frame = pd.DataFrame({"id": ["a", "b", "a"], "age": [1.0, 2.0, 3.0], "label": [0, 1, 0]})
     data = dataset_from_arrays(frame, schema=units)
-    assert waiting_rows(data).answer(BinCounts(1)).sum() == 2 * 3
+    assert unbounded_rows(data).answer(BinCounts(1)).sum() == 2 * 3
     with pytest.raises(InvalidInputError, match="at most rows_per_unit=2"):
-        waiting_rows(replace(data, units=np.zeros(3, dtype=np.int64)))
+        unbounded_rows(replace(data, units=np.zeros(3, dtype=np.int64)))
     bounded = encoded_rows(data, bounded_schema(units, {"age": (0.0, 4.0)}))
     assert bounded.units.tolist() == data.units.tolist() and bounded.schema.units == units.units
