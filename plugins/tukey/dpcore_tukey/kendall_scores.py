@@ -110,7 +110,7 @@ class KendallScores:
         change = ranges * (up + down)
         return Sensitivity("linf", bound, relation, _SCORE_BITS, change_range=change)
 
-    def rehearsed(self) -> tuple[Callable[[Block], None]]:
+    def dry_run_queries(self) -> tuple[Callable[[Block], None]]:
         return (self._load,)
 
     def _load(self, none: Block) -> None:
