@@ -55,7 +55,9 @@ def run_and_tell(
             # Whatever is trained on these rows is charged, and names who was handed them.
             asked = replace(request, table_ledger=of_table, asked_by=foreign_callables(run))
             training = run(asked, charges, of_table)
-            if training.charged_to is not of_table:
+            if training.charged_to is not of_table or {*asked.asked_by}.difference(
+                training.model.privacy["parts_not_from_dpcore"]
+            ):
                 raise InvalidInputError(_NOT_OF_THE_ROWS)
         if out is not None:
             charges.fate = partial(training.model.fate_in, out)

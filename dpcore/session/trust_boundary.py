@@ -214,8 +214,7 @@ def foreign_callables(*handed: Any) -> tuple[str, ...]:
 
 
 def _is_plain(part: Any) -> bool:
-    kind = type(part)
-    return id(kind) in _PLAIN or (kind is np.ndarray and not part.dtype.hasobject)
+    return id(type(part)) in _PLAIN or (type(part) is np.ndarray and not part.dtype.hasobject)
 
 
 def _held(part: Any) -> list[Any]:

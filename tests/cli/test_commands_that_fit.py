@@ -1,5 +1,7 @@
 """A command with ``fits=True``: whatever it does with what it is handed, what is said is true."""
 
+from dataclasses import replace
+
 import pytest
 
 from dpcore.cli.training import run_and_tell
@@ -49,6 +51,10 @@ def test_a_training_of_other_rows_than_a_command_was_handed_is_refused(asked, le
     def around(rows, charges, of_table):
         return Run.train(PLAN, DataRequest(rows.data, rows.schema))
 
-    with pytest.raises(InvalidInputError, match="not of the rows that it was handed"):
-        run_and_tell(around, asked, given(ledger))
+    def unnamed(rows, charges, of_table):
+        return Run.train(PLAN, replace(rows, asked_by=()))
+
+    for by in (around, unnamed):
+        with pytest.raises(InvalidInputError, match="not of the rows that it was handed"):
+            run_and_tell(by, asked, given(ledger))
     assert capsys.readouterr().out == ""  # No report says that it was charged, or listed.
