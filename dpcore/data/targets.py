@@ -9,7 +9,9 @@ __all__ = ["held_to", "on_grid", "scale_to_unit"]
 
 def scale_to_unit(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
     """Return ``values`` clamped to the public bounds and mapped to [0, 1]: to nothing beyond, since
-    rounding to nearest keeps the order of differences and of quotients."""
+    rounding to nearest keeps the order of differences and of quotients, all of float64. Whole
+    numbers, or float32, would round the bounds in one of them and not in the other."""
+    values, lower, upper = np.asarray(values, dtype=np.float64), float(lower), float(upper)
     return np.asarray((np.clip(values, lower, upper) - lower) / (upper - lower))
 
 

@@ -1,6 +1,7 @@
 """Public bounds for the columns of an array, and what a row norm does to unscaled features."""
 
 import re
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -9,8 +10,11 @@ from scipy import sparse
 
 from dpcore import Schema, fit, load_model
 from dpcore.data.arrays import dataset_from_arrays, features_from_arrays
+from dpcore.data.schema.features.numeric import Numeric
 from dpcore.data.schema.features.scaling import describe_scaling
 from dpcore.data.schema.features.width import width_schema
+from dpcore.data.schema.label import Label
+from dpcore.data.targets import scale_to_unit
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin import Problem
 
@@ -123,6 +127,18 @@ def test_a_large_row_norm_is_one_after_a_division_by_a_power_of_two(row_norm, fo
     assert np.array_equal(stored[2:], np.column_stack([on_grid, np.ones(198)]))
     assert np.linalg.norm(stored.astype(np.float64), axis=1).max() <= data.row_norm
     assert (data.table().row_norm, data.table().raw_norm_bound) == (data.row_norm,) * 2
+
+
+@pytest.mark.parametrize("least", [2**53 + 1, Fraction(2**53 + 1), np.longdouble(2**53) + 1])
+def test_bounds_that_float64_rounds_hold_rows_within_them(least):
+    schema = Schema((Numeric("x", least, least + 2), Label("y", lower=least, upper=least + 2)))
+    cells = np.array([0.0, 2.0**53, 2.0**53 + 2, 2.0**53 + 4, 2.0**60])
+    data = dataset_from_arrays(cells[:, np.newaxis], cells, schema=schema)
+    assert data.X[:, 0].tolist() == [0.0, 0.0, 0.5, 1.0, 1.0]
+    assert data.y.tolist() == [-1.0, -1.0, 0.0, 1.0, 1.0]
+    assert scale_to_unit(cells.astype(np.float32), 1e8 + 3, 1e8 + 5).tolist() == [0.0, 1, 1, 1, 1]
+    with pytest.raises(InvalidInputError, match="Expected lower="):
+        Numeric("x", 2**53, 2**53 + 1)  # One number of float64.
 
 
 @pytest.mark.parametrize(("row_norm", "scale"), [(256.0, 1), (256.1, 0.5), (2.0**512, 2.0**-504)])

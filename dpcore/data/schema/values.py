@@ -183,7 +183,7 @@ def is_whole(text: str) -> bool:
 
 
 def check_bounds(name: str, lower: float | None, upper: float | None) -> None:
-    if lower is None or upper is None or not lower < upper:
+    if lower is None or upper is None or not float(lower) < float(upper):
         raise InvalidInputError(
             f"Expected lower={lower} < upper={upper} in column {name!r} (public bounds)."
         )
