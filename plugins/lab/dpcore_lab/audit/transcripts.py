@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import SeededNoise
 from dpcore_lab.replay.transcripts import Answers, Script, transcript_of
 
@@ -85,6 +86,11 @@ class Transcripts:
         """Return exact answers of a question, in steps, from far below all tests to far above."""
         steps = np.ldexp(self.script.question.bound, self.script.question.grid_bits)
         sizes = [2.0**k for k in range(0, _MOST_BITS - math.frexp(steps)[1], 2)]
+        if not sizes:
+            raise InvalidInputError(
+                f"What {type(self.mechanism).__name__} is asked may be any number of its grid, and "
+                "none is far from all others: audit the final model, by --method two-world."
+            )
         return [int(sign * steps * size) for size in sizes for sign in (1, -1)]
 
     def _ends(self, level: int) -> list[int]:

@@ -50,6 +50,11 @@ def test_what_claims_nothing_is_refused():
         Fits(Request("sgd-users", seed=1)).run(0, 0, 0)
 
 
+def test_a_mechanism_whose_question_may_be_any_number_is_not_played_by_script():
+    with pytest.raises(InvalidInputError, match="any number of its grid.* --method two-world"):
+        releases_of(Fits(Request("tukey-em", seed=1)), 1)
+
+
 def test_the_claim_is_of_mu_where_the_filter_holds_it():
     assert Fits(Request("dp-gd", epsilon=2.0)).claim.mu == pytest.approx(0.5016, abs=1e-4)
     assert Fits(Request("sgd-ma", epsilon=2.0)).claim.mu is None
