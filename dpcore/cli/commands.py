@@ -90,7 +90,7 @@ class _Command(TyperCommand):
                 raise typer.BadParameter(
                     "it is given twice, and has one value: leave one out"
                     + ", or, where it takes a list by commas, write a,b"
-                    * (option.type.name == "text")
+                    * (option.type.name in ("text", "str"))  # By another name in typer 0.28.
                     + ".",
                     ctx,
                     option,
