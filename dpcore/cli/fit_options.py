@@ -12,6 +12,7 @@ from typing import Any
 from dpcore.cli import options
 from dpcore.cli.step_options import heading_of, steps_asked, with_step_options
 from dpcore.cli.terminal.streams import tell_outlook
+from dpcore.errors import InvalidInputError
 from dpcore.fitting.request.run_request import DataRequest
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.steps.facts import release_bounds
@@ -64,18 +65,25 @@ class FitOptions:
         """
         given, of_steps = self.given, self.given["of_steps"]
         also = steps_asked(of_steps)
-        rows: dict[str, Any] = {
+        # Before what reads rows is asked for.
+        algo = (
+            load_registry("optimizer")
+            .get(
+                "optimizer",
+                Settings.default_algorithm() if given["algo"] is None else given["algo"],
+            )
+            .name
+        )
+        self.request, loss = DataRequest(
             **{name: given[name] for name in _OF_ROWS},
             **(of_rows or {}),
-            "test_fraction": of_steps["test_fraction"],
-            "private_bounds": release_bounds(also),
-        }
-        named = Settings.default_algorithm() if given["algo"] is None else given["algo"]
-        # Before what reads rows is asked for.
-        algo = load_registry("optimizer").get("optimizer", named).name
-        self.request, loss = DataRequest(**rows).with_loss(loss, own.get("multiclass"))
-        inputs = ("data", "schema", "test", "users")
-        check_out(given["out"], {f"--{name}": given.get(name) for name in inputs})
+            test_fraction=of_steps["test_fraction"],
+            private_bounds=release_bounds(also),
+        ).with_loss(loss, own.get("multiclass"))
+        check_out(
+            given["out"],
+            {f"--{name}": given.get(name) for name in ("data", "schema", "test", "users")},
+        )
         return Settings(
             algo=algo,
             loss=loss,
@@ -93,9 +101,13 @@ class FitOptions:
         """Run, write the model's file, if any, and print the report. ``by`` : returns the
         ``Training`` of a request, charges and a request for the table's ledger. The request has
         that ledger, and the name of a foreign ``by`` for the statement: neither is ``by``'s to say.
+
+        Raises InvalidInputError where no ``settings`` were asked for before.
         """
         from dpcore.cli.training import run_and_tell
 
+        if not hasattr(self, "request"):
+            raise InvalidInputError("Expected fit.settings(...) before fit.run(by), not within by.")
         run_and_tell(by, self.request, self.given)
 
 

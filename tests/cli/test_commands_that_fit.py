@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from dpcore.cli.fit_options import FitOptions
 from dpcore.cli.training import run_and_tell
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import Settings
@@ -58,3 +59,9 @@ def test_a_training_of_other_rows_than_a_command_was_handed_is_refused(asked, le
         with pytest.raises(InvalidInputError, match="not of the rows that it was handed"):
             run_and_tell(by, asked, given(ledger))
     assert capsys.readouterr().out == ""  # No report says that it was charged, or listed.
+
+
+def test_a_run_before_its_settings_is_refused_in_words():
+    fit = FitOptions(QUIET)
+    with pytest.raises(InvalidInputError, match=r"settings\(\.\.\.\) before fit\.run"):
+        fit.run(lambda rows, charges, of_table: None)
