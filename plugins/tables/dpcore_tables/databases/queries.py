@@ -47,6 +47,11 @@ _BY_UNIT = (
     "whose result has this column once and all columns by their names (no *)."
 )
 
+_WITH_UNIT = (
+    " A schema with unit, and without unit_missing = 'row', needs no claim for inner joins by the "
+    "column of ids."
+)
+
 
 @dataclass(frozen=True)
 class Table:
@@ -164,10 +169,10 @@ def read_query(address: Address, dialect: str, unit: str | None = None) -> Query
         is_unclear = "/*" in address.query and _has_comment(address.query, dialect)
         doubt = "a comment" if is_unclear else next(_doubts(tree, joined_by), None)
         if doubt is not None:
-            by_unit = _BY_UNIT.format(unit) if doubt == _JOIN and unit is not None else ""
+            by_unit = _BY_UNIT.format(unit) if unit is not None else _WITH_UNIT
             raise InvalidInputError(
                 f"The query has {doubt}: other rows of its result may depend on one row, or "
-                f"several come from it. {_ADVICE}.{by_unit}"
+                f"several come from it. {_ADVICE}.{by_unit if doubt == _JOIN else ''}"
             )
         columns = tuple(
             (node.name, bool(node.this.args.get("quoted")))
