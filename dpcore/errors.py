@@ -259,7 +259,7 @@ def full_text(error: BaseException, packages: Collection[str]) -> str:
         cause := error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     ):
         told.append(_whole(error := cause, packages))
-    return told[0] + (f" (from {'; '.join(told[1:])})" if len(told) > 1 else "")
+    return told[0] + (f" (from {'; from '.join(told[1:])})" if len(told) > 1 else "")
 
 
 def type_and_place(error: BaseException, packages: Collection[str]) -> str:

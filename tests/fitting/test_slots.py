@@ -137,7 +137,7 @@ def test_the_accountants_of_several_events():
     # Its own first; those for one release, or for a stated schedule, are not offered.
     assert (
         accountants_for(Two({}), PureDpEvent(1.0))
-        == "--accountant pure, zcdp, gdp or rdp (accountant=)"
+        == "--accountant pure, zcdp, gdp, rdp or basic (accountant=)"
     )
     both = PureDpEvent(1.0), GaussianDpEvent(1.0)
     assert accountants_for(Two({}), *both) == "--accountant zcdp, gdp or rdp (accountant=)"

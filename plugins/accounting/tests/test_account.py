@@ -26,6 +26,7 @@ def test_one_row_per_accountant_and_conversion():
         ("gdp", "exact"),
         ("rdp", "tight"),
         ("pure", "basic"),
+        ("basic", "basic"),
     ]
     assert rows["gdp", "exact"]["noise_multiplier"] == pytest.approx(3.730631634816, rel=1e-12)
     assert rows["zcdp", "tight"]["noise_multiplier"] == pytest.approx(4.04513035829, rel=1e-9)
@@ -34,8 +35,8 @@ def test_one_row_per_accountant_and_conversion():
     json.dumps(list(rows.values()))
 
 
-def test_without_delta_only_pure_remains():
-    assert [row["accountant"] for row in describe_budget(1.0, 0.0)] == ["pure"]
+def test_without_delta_those_that_add_up_epsilons_remain():
+    assert [row["accountant"] for row in describe_budget(1.0, 0.0)] == ["pure", "basic"]
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_no_l2_is_refused_and_says_what_does_without(optimizer, run):
         (
             BoltOn(use={"noise": "laplace"}),
             SingleReleaseAccountant,
-            "--accountant zcdp, gdp, rdp or pure",
+            "--accountant zcdp, gdp, rdp, pure or basic",
         ),
     ],
 )
