@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
     NoEncryption,
     PrivateFormat,
     PublicFormat,
+    load_ssh_private_key,
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
@@ -29,7 +30,13 @@ from dpcore.errors import DataError, replacing
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
-__all__ = ["Certificates", "given_certificates", "make_certificates", "make_node_key"]
+__all__ = [
+    "Certificates",
+    "given_certificates",
+    "make_certificates",
+    "make_node_key",
+    "require_private",
+]
 
 _DAYS = 30
 
@@ -86,14 +93,27 @@ def make_certificates(folder: str | os.PathLike[str], host: str) -> Certificates
 
 
 def make_node_key(folder: str | os.PathLike[str]) -> tuple[Path, Path]:
-    """Return the files of a SuperNode's private and public key, made unless they are there."""
+    """Return the files of a SuperNode's private and public key, made unless they are there.
+
+    Raises DataError for a private key that others than its owner may read.
+    """
     private, public = Path(folder) / "node.key", Path(folder) / "node.pub"
-    if not (private.exists() and public.exists()):
-        private.unlink(missing_ok=True)
-        key = ec.generate_private_key(ec.SECP384R1())
-        _write_private(private, key, PrivateFormat.OpenSSH)
+    if not private.exists():
+        _write_private(private, ec.generate_private_key(ec.SECP384R1()), PrivateFormat.OpenSSH)
+        public.unlink(missing_ok=True)
+    require_private(private)
+    if not public.exists():
+        told = f"{private} is no private key in OpenSSH's form without a password."
+        with replacing(ValueError, TypeError, by=lambda error: DataError(told)):
+            key = load_ssh_private_key(private.read_bytes(), None)
         public.write_bytes(key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH))
     return private, public
+
+
+def require_private(path: Path) -> None:
+    """Raise DataError for a file that others than its owner may read."""
+    if path.stat().st_mode & 0o077:
+        raise DataError(f"Others may read {path}, which is a secret: chmod 600, or make another.")
 
 
 def _name(common: str) -> x509.Name:

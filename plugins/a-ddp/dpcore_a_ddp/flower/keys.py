@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dpcore.errors import DpcoreError, visible
-from dpcore_a_ddp.flower.certificates import make_node_key
+from dpcore_a_ddp.flower.certificates import make_node_key, require_private
 from dpcore_a_ddp.flower.split import IDENTITY, make_identity
 
 __all__ = ["main"]
@@ -25,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         identity = make_identity(folder / IDENTITY)
+        require_private(folder / IDENTITY)
         _, public = make_node_key(folder)
     except (DpcoreError, OSError) as error:
         print(visible(f"dpcore-a-ddp: {error}"), file=sys.stderr)

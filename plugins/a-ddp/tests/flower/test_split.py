@@ -54,6 +54,15 @@ def test_a_user_makes_its_own_keys_once(tmp_path, capsys):
     for name in (IDENTITY, "node.key"):
         assert (folder / name).stat().st_mode & 0o777 == 0o600
         assert (folder / name).read_text().strip() not in told[0]
+    public = (folder / "node.pub").read_bytes()
+    (folder / "node.pub").unlink()
+    assert main([str(folder)]) == 0 and capsys.readouterr().out == told[0]
+    assert (folder / "node.pub").read_bytes() == public  # of the same private key
+    for name in (IDENTITY, "node.key"):
+        (folder / name).chmod(0o640)
+        assert main([str(folder)]) == 2
+        assert f"{name}, which is a secret: chmod 600" in capsys.readouterr().err
+        (folder / name).chmod(0o600)
     (folder / IDENTITY).write_text("0123")
     assert main([str(folder)]) == 2
     assert "64 hex digits" in capsys.readouterr().err
