@@ -110,7 +110,7 @@ def facts() -> str:
     markdown = runpy.run_path(str(ROOT / "tests/fact_tables.py"))["markdown"]
     sections = [
         f"## {name.removesuffix('Facts')}\n\n{markdown(getattr(module, name))}"
-        for module in (losses, optimizer_spec, parts)
+        for module in (optimizer_spec, losses, parts)
         for name in module.__all__
         if name.endswith("Facts")
     ]

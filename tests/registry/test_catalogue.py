@@ -213,7 +213,7 @@ def test_the_bad_plugins_installed_for_real():
     listed = json.loads(done.stdout)
     failed = {f["name"] for f in listed["failed"]}
     assert {"import-error", "misspelt-hook", "raising-hook", "gaussian"} <= failed
-    adaptive = {"zcdp", "gdp", "rdp", "single", "pure"}
+    adaptive = {"zcdp", "gdp", "rdp", "single", "pure", "basic"}
     scheduled = {"pld", "sampling-composition", "advanced-composition", "best"}
     scheduled |= {"skellam-composition", "skellam-advanced"}
     of_others = {"acme-basic"}  # where a third party's wheel is installed too
