@@ -47,7 +47,10 @@ def check_label(loss: Loss, schema: Schema, *, one_against_rest: bool = False) -
         f"The loss {loss.name} does not fit a label with "
         f"{kinds.get(n_classes, f'{n_classes} classes')}; use --loss "
         f"{fitting.get(n_classes, 'softmax')} (loss=)"
-        f"{f', {_AGAINST_THE_REST}' * (facts.classification and n_classes > 2)}."
+        f"{f', {_AGAINST_THE_REST}' * (facts.classification and n_classes > 2)}"
+        + ", or a label with bounds in place of classes"
+        * (n_classes > 0 and not facts.classification)
+        + "."
     )
 
 

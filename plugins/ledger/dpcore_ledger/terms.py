@@ -109,7 +109,10 @@ def filter_kind(name: str) -> type[AdditiveAccountant]:
     registry = load_registry("accountant")
     kind: type[AdditiveAccountant] = registry.load("accountant", name)
     if not PrivacyStatement.is_ours(registry.get("accountant", name).target.partition(":")[0]):
-        raise RegistryError(f"The accountant {name!r} of this installation is not dpcore's.")
+        raise RegistryError(
+            f"The accountant {name!r} of this installation is not dpcore's: a file differs from "
+            "what was built, or another package has the name. Install dpcore and its packages anew."
+        )
     return kind
 
 
