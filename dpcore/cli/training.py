@@ -21,8 +21,8 @@ from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import DataRequest
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.run import Run
+from dpcore.fitting.run_ledger import note_saved
 from dpcore.fitting.steps.held_out_rows import exact_figures
-from dpcore.fitting.table_ledger import note_saved
 from dpcore.fitting.training import Training
 from dpcore.model.rendering import shown_loss
 from dpcore.registry.catalogue import KINDS, load_registry

@@ -13,7 +13,7 @@ from dpcore.data.schema.schema import Schema
 from dpcore.data.splits import split_rows
 from dpcore.data.units import Coins, UnitIds, coins_of, dense, kept_places, require_bounded
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.units import RowPart
+from dpcore.privacy.unit_of_privacy import RowPart
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.data.schema.schema import Schema
-    from dpcore.privacy.units import RowPart
+    from dpcore.privacy.unit_of_privacy import RowPart
 
 __all__ = [
     "BadRows",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.errors import warn_caller
 from dpcore.exact.rounding import exact, float_up
-from dpcore.privacy.units import protected
+from dpcore.privacy.unit_of_privacy import protected
 from dpcore.session.charges import Bound, charged_by
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dpcore.errors import TargetNotMetError, UnsupportedEventError
 from dpcore.model.details import bounded, plain
 from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.privacy.statement import OF_DPCORE, PrivacyStatement, foreign_parts
-from dpcore.privacy.units import Units
+from dpcore.privacy.unit_of_privacy import Units
 from dpcore.registry.tables.optimizer_spec import optimizer_facts
 from dpcore.session.charges import Figures
 

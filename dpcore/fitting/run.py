@@ -26,6 +26,7 @@ from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.rows.loading import are_ours_and_generated
 from dpcore.fitting.rows.run_rows import RunRows
 from dpcore.fitting.rows.unbounded import encoded_rows
+from dpcore.fitting.run_ledger import Charged, found_in, refuse_users, reserved
 from dpcore.fitting.run_sessions import opened
 from dpcore.fitting.run_state import RunSessions, RunState
 from dpcore.fitting.steps.checked import checked, steps_of
@@ -38,12 +39,11 @@ from dpcore.fitting.steps.held_out_rows import (
 )
 from dpcore.fitting.steps.run import RunSteps
 from dpcore.fitting.steps.views import PublicFacts
-from dpcore.fitting.table_ledger import Charged, found_in, refuse_users, reserved
 from dpcore.fitting.training import Training, finish, make_model
 from dpcore.noise.source import NoiseSource
 from dpcore.privacy.first_party import part_of
 from dpcore.privacy.statement import foreign_parts
-from dpcore.privacy.units import protected
+from dpcore.privacy.unit_of_privacy import protected
 from dpcore.registry.tables.optimizer_spec import optimizer_facts
 from dpcore.session.charges import Bound, Charges
 from dpcore.session.trust_boundary import foreign_callables

@@ -1,8 +1,8 @@
 """Normal noise in bulk: the laws of floor(scale * N), by inversion (Devroye 1986, chapter II.2).
 
 Of a uniform number with digits U = 0.s d1 d2..., s is a sign, v = 0.0 d1 d2... is uniform on
-(0, 1/2), and -Phi^-1(v) is the size of a normal deviate. ``dpcore.noise.quantile`` bounds it;
-beyond its table, and where it leaves open which integer it is, Q((k + 1) / scale) < v <=
+(0, 1/2), and -Phi^-1(v) is the size of a normal deviate. ``dpcore.noise.normal_quantile`` bounds
+it; beyond its table, and where it leaves open which integer it is, Q((k + 1) / scale) < v <=
 Q(k / scale) is decided in integers.
 
 Below a scale of 2^22 some 30 bits decide, and float64 holds the deviate. From there to 2^42 a whole
@@ -19,7 +19,7 @@ import numpy as np
 from dpcore.exact.plain import cached_by_number
 from dpcore.noise import inversion
 from dpcore.noise.bulk import BulkLaw, LazyUniform
-from dpcore.noise.quantile import OCTAVES, ROW_BITS, SLACK, WIDE_SLACK, quantile_table
+from dpcore.noise.normal_quantile import OCTAVES, ROW_BITS, SLACK, WIDE_SLACK, quantile_table
 from dpcore.noise.scale import GridScale
 from dpcore.noise.tail import tail_bounds
 

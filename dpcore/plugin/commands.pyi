@@ -12,7 +12,7 @@ from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import DataRequest
 from dpcore.fitting.rows.in_memory import train_rows
 from dpcore.fitting.run import Run
-from dpcore.fitting.table_ledger import SessionRun
+from dpcore.fitting.run_ledger import SessionRun
 from dpcore.registry.commands import Argument, CommandGroup, Option
 
 __all__ = [

@@ -57,7 +57,7 @@ from dpcore.privacy.stated_events import (
     ZcdpDpEvent,
 )
 from dpcore.privacy.statement import PrivacyStatement
-from dpcore.privacy.units import Units
+from dpcore.privacy.unit_of_privacy import Units
 from dpcore.protocols import DerivedQuery, Engine, Mechanism, Query, SampledQuery, TableQuery
 from dpcore.protocols.interactive import InteractiveMechanism
 from dpcore.protocols.optimizer import Optimizer

@@ -9,7 +9,7 @@ from dpcore.exact.rounding import exact, exp_in_words
 from dpcore.moved import renamed_method
 from dpcore.privacy import first_party
 from dpcore.privacy.guarantee_warnings import guarantee_warnings
-from dpcore.privacy.units import GIVEN_OF_QUERIES, Units, protected
+from dpcore.privacy.unit_of_privacy import GIVEN_OF_QUERIES, Units, protected
 
 __all__ = ["OF_DPCORE", "WHERE_GIVEN", "PrivacyStatement", "foreign_parts"]
 

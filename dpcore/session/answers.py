@@ -12,7 +12,7 @@ from dpcore.session.dry_run import DryRun, load_now
 from dpcore.session.interactive_handle import CachedAnswers, require_whole
 from dpcore.session.one_process import OneProcess
 from dpcore.session.trust_boundary import TrustedParts
-from dpcore.session.units import RequireUnits, sensitivity_of_units
+from dpcore.session.unit_sensitivity import RequireUnits, sensitivity_of_units
 
 if TYPE_CHECKING:
     from dpcore.noise.source import NoiseSource

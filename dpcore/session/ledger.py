@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.privacy.events import DpEvent
     from dpcore.privacy.sensitivity import NeighboringRelation
-    from dpcore.privacy.units import RowPart
+    from dpcore.privacy.unit_of_privacy import RowPart
     from dpcore.protocols import Accountant
 
 __all__ = [

@@ -26,7 +26,7 @@ from dpcore.session.interactive_handle import (
     require_within,
 )
 from dpcore.session.ledger import Ledger, LedgerEntry, copied
-from dpcore.session.units import refuse_for_units
+from dpcore.session.unit_sensitivity import refuse_for_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable

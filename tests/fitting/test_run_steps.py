@@ -16,9 +16,9 @@ from dpcore.fitting import run
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.rows.run_rows import RunRows
+from dpcore.fitting.steps.budget_share import ShareOfBudget
 from dpcore.fitting.steps.facts import Phase
 from dpcore.fitting.steps.pre_fit_release import mechanism_for
-from dpcore.fitting.steps.shares import ShareOfBudget
 from dpcore.fitting.steps.step import Outcome, Section
 from dpcore.plugin import Gaussian, Geometric, NeighboringRelation, Problem, RowCount
 from dpcore.plugin.parts import SeededNoise, Sensitivity, dataset_from_arrays

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcore.noise.normal import NormalLaw, WideNormalLaw, normal_law
-from dpcore.noise.quantile import quantile_table
+from dpcore.noise.normal_quantile import quantile_table
 from dpcore.noise.scale import GridScale
 
 SCALES = [GridScale(1), GridScale(3), GridScale(12345, 3), GridScale(1 << 16)]

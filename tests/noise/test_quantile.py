@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpcore.noise.quantile import FIRST_TERMS, OCTAVES, ROW_BITS, SLACK, quantile_table
+from dpcore.noise.normal_quantile import FIRST_TERMS, OCTAVES, ROW_BITS, SLACK, quantile_table
 
 ROWS = 1 << ROW_BITS
 

@@ -6,7 +6,7 @@ import pytest
 
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.statement import PrivacyStatement
-from dpcore.privacy.units import Units
+from dpcore.privacy.unit_of_privacy import Units
 
 STATEMENT = PrivacyStatement(
     epsilon=0.4,

@@ -20,7 +20,7 @@ from dpcore.plugin.parts import (
     Table,
 )
 from dpcore.session.session import TableSession
-from dpcore.session.units import sensitivity_of_units
+from dpcore.session.unit_sensitivity import sensitivity_of_units
 from dpcore_a_ddp.fixed_size_sample import FixedSizeSample
 from dpcore_accounting.samples import PoissonSample
 from dpcore_accounting.selections.exponential import Exponential

@@ -13,7 +13,7 @@ from dpcore.data.schema.named_ledger import check_ledger, ledgers
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.unbounded_columns import require_private_bounds
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.units import Units
+from dpcore.privacy.unit_of_privacy import Units
 
 __all__ = ["INTERCEPT", "NO_UNITS", "SchemaKeys", "check_consistency"]
 

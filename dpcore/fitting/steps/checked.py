@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
+from dpcore.fitting.steps.budget_share import exact_share, stated_share
 from dpcore.fitting.steps.facts import Phase, RowsAsked, StepFacts, release_bounds, step_facts
 from dpcore.fitting.steps.needs import require_needs
-from dpcore.fitting.steps.shares import exact_share, stated_share
 from dpcore.privacy.first_party import (
     is_named_as_a_package_of_ours,
     is_ours,

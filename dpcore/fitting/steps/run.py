@@ -7,7 +7,7 @@ events of the step, by its session, each before it is drawn. A step before the o
 to the filter that the run goes on with: all events that it stated, whether it made them or not, so
 that nothing unspent is handed on. So one filter bounds all, by its own theorem, in which releases
 may be chosen from earlier ones, and the statement's epsilon and delta are of all together. A step's
-own session refuses what would cost more than its share (``dpcore.fitting.steps.shares``).
+own session refuses what would cost more than its share (``dpcore.fitting.steps.budget_share``).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 from dpcore.accountants.delta_reserve import ReservingAccountant
 from dpcore.errors import DpcoreError, InvalidInputError, OptimizerError, replacing, type_and_place
 from dpcore.fitting.optimizer_run import packages_of
+from dpcore.fitting.steps.budget_share import ShareOfBudget, StepSession
 from dpcore.fitting.steps.checked import CheckedStep, changed
 from dpcore.fitting.steps.facts import Phase
-from dpcore.fitting.steps.shares import ShareOfBudget, StepSession
 from dpcore.fitting.steps.step import Outcome, Section
 from dpcore.fitting.steps.views import PublicFacts, ResultView
 from dpcore.model.details import LONGEST_TEXT, bounded, fault_of_details, plain

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dpcore.fitting.steps.budget_share import StepSession, exact_share, stated_share
 from dpcore.fitting.steps.facts import Phase
-from dpcore.fitting.steps.shares import StepSession, exact_share, stated_share
 
 if TYPE_CHECKING:
     import numpy as np

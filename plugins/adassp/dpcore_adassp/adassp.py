@@ -8,16 +8,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import Slot, Solution, check_ranges, option, round_parameters
-from dpcore_adassp.penalty import Penalised, added_penalty
-from dpcore_adassp.products import Products, unpacked
-from dpcore_adassp.row_map import RowMap
-from dpcore_adassp.shares import (
+from dpcore_adassp.budget_split import (
     bytes_of_products,
     noise_of,
     penalty_rows,
     require_room,
     require_several,
 )
+from dpcore_adassp.penalty import Penalised, added_penalty
+from dpcore_adassp.products import Products, unpacked
+from dpcore_adassp.row_map import RowMap
 from dpcore_adassp.smallest_eigenvalue import SmallestEigenvalue
 
 if TYPE_CHECKING:

@@ -20,10 +20,7 @@ from dpcore.plugin import (
     round_to,
 )
 from dpcore_adassp.adassp import COUNT_SHARE
-from dpcore_adassp.penalty import Penalised, added_penalty
-from dpcore_adassp.products import LARGEST_COEFFICIENT, Products, unpacked
-from dpcore_adassp.row_map import RowMap
-from dpcore_adassp.shares import (
+from dpcore_adassp.budget_split import (
     bytes_of_products,
     deviation_of,
     noise_of,
@@ -31,6 +28,9 @@ from dpcore_adassp.shares import (
     require_room,
     require_several,
 )
+from dpcore_adassp.penalty import Penalised, added_penalty
+from dpcore_adassp.products import LARGEST_COEFFICIENT, Products, unpacked
+from dpcore_adassp.row_map import RowMap
 from dpcore_adassp.smallest_eigenvalue import SmallestEigenvalue
 
 if TYPE_CHECKING:

@@ -20,6 +20,13 @@ from dpcore.plugin import (
     round_parameters,
     round_to,
 )
+from dpcore_adassp.budget_split import (
+    bytes_of_products,
+    deviation_of,
+    noise_of,
+    require_room,
+    require_several,
+)
 from dpcore_adassp.pilot_releases import (
     AGAIN_SHARE,
     PilotRelease,
@@ -29,13 +36,6 @@ from dpcore_adassp.pilot_releases import (
 )
 from dpcore_adassp.products import LARGEST_COEFFICIENT, Products, unpacked
 from dpcore_adassp.row_map import MOST_COLUMNS
-from dpcore_adassp.shares import (
-    bytes_of_products,
-    deviation_of,
-    noise_of,
-    require_room,
-    require_several,
-)
 from dpcore_adassp.shrinkage import Posterior, scales_between, wiener
 from dpcore_adassp.wide import WIDE_SHARE, mean_alone, require_room_to_look, wide_look
 from dpcore_baselines.dp_gd import DpGd

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore_adassp.budget_split import deviation_of, noise_of
 from dpcore_adassp.level import Level, level_within, middles_within
 from dpcore_adassp.row_map import MOST_TURNED, RowMap
-from dpcore_adassp.shares import deviation_of, noise_of
 from dpcore_adassp.sizes import RowSizes, length_within
 from dpcore_adassp.spreads import Spreads, scales_within
 from dpcore_adassp.whitening import whitened

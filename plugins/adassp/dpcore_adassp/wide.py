@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.plugin import Solution, round_parameters
+from dpcore_adassp.budget_split import deviation_of, noise_of, require_room
 from dpcore_adassp.level import Level, level_within
 from dpcore_adassp.row_map import MOST_COLUMNS
-from dpcore_adassp.shares import deviation_of, noise_of, require_room
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from dpcore import fit
 from dpcore.plugin import NeighboringRelation, Problem
 from dpcore.plugin.parts import LocalEngine, Logistic, Table
-from dpcore.session.units import sensitivity_of_units
+from dpcore.session.unit_sensitivity import sensitivity_of_units
 from dpcore_baselines.descent.sizes import ColumnSizes, noise_of_sizes, sizes_tell, typical_sizes
 from dpcore_baselines.descent.standardize import from_moments
 from dpcore_lab.checks import check_query

@@ -14,7 +14,7 @@ from dpcore.errors import DataError, InvalidInputError
 from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine, Logistic, Table
-from dpcore.session.units import sensitivity_of_units
+from dpcore.session.unit_sensitivity import sensitivity_of_units
 from dpcore_accounting.samples import PoissonSample
 from dpcore_baselines.queries import unit_gradient as module
 from dpcore_baselines.queries.kept_columns import KeptColumns, KeptColumnsOfUnits

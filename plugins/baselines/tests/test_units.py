@@ -7,7 +7,7 @@ import pytest
 from dpcore import fit
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import TableSession
-from dpcore.session.units import sensitivity_of_units
+from dpcore.session.unit_sensitivity import sensitivity_of_units
 from dpcore_baselines.descent.step_size import StepSize
 
 SCHEMA = {

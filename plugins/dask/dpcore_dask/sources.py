@@ -20,8 +20,8 @@ from dpcore_dask.cluster import lost_is_told
 from dpcore_dask.coins import PartCoins
 from dpcore_dask.files import FileSource, is_address
 from dpcore_dask.frames import FrameSource
+from dpcore_dask.partition_workers import Shares, outcomes_of
 from dpcore_dask.registered import RegisteredSource, require_one_whole
-from dpcore_dask.shares import Shares, outcomes_of
 from dpcore_dask.versions import own_versions
 from dpcore_dask.wire import packed, unpacked
 from dpcore_tables.files import entry_of

@@ -21,7 +21,7 @@ from dpcore.errors import DataError, EngineError, InvalidInputError
 from dpcore.plugin import RowCount
 from dpcore.plugin.engines import Files, FrameParts
 from dpcore.session.dry_run import DryRun
-from dpcore_dask import shares, sources
+from dpcore_dask import partition_workers, sources
 from dpcore_dask.cluster import connected, lost_is_told
 from dpcore_dask.engine import DaskEngine
 from dpcore_dask.wire import packed
@@ -101,7 +101,7 @@ def test_workers_that_are_killed_in_a_pass_cost_nothing_but_time(
 def test_a_pass_goes_on_with_workers_that_come_when_all_have_ended(
     asked, folder, schema, tmp_path, monkeypatch, worker_processes
 ):
-    monkeypatch.setattr(shares, "_SECONDS", 20)
+    monkeypatch.setattr(partition_workers, "_SECONDS", 20)
     cluster = small_cluster(n_workers=0, processes=False, protocol="tcp://")
     with cluster, ExitStack() as later:
         with worker_processes(cluster, 1), Client(cluster, set_as_default=False) as client:
@@ -133,7 +133,7 @@ def test_no_partition_is_bound_to_the_worker_that_opened_it(cluster, folder, sch
     assert bound() == [False] * 5
     engine.close()
     # What is given to some workers alone waits for these, though others may have it too.
-    monkeypatch.setattr(shares, "_unbind", lambda client, futures: None)
+    monkeypatch.setattr(partition_workers, "_unbind", lambda client, futures: None)
     engine = opened(cluster, folder, schema)
     assert True in bound()
     engine.close()
@@ -236,7 +236,7 @@ def test_a_lost_scheduler_is_told_without_tracebacks_of_the_client():
 def test_a_fit_whose_scheduler_is_lost_stays_charged_on_disk(folder, schema, tmp_path, monkeypatch):
     ledger, sums = TableLedger.create(tmp_path / "t.ledger", Terms.of(3.0, 1e-6)), []
 
-    class Loses(shares.Shares):
+    class Loses(partition_workers.Shares):
         def sums(self, query, seals):
             sums.append(query)
             if len(sums) == 2:
@@ -255,7 +255,7 @@ def test_a_fit_whose_scheduler_is_lost_stays_charged_on_disk(folder, schema, tmp
 
 @pytest.mark.slow
 def test_sums_are_not_waited_for_without_workers(folder, schema, monkeypatch):
-    monkeypatch.setattr(shares, "_SECONDS", 0.2)
+    monkeypatch.setattr(partition_workers, "_SECONDS", 0.2)
     with small_cluster(n_workers=1, processes=False, protocol="tcp://") as cluster:
         engine = opened(cluster, folder, schema)
         cluster.scale(0)
@@ -269,8 +269,8 @@ def test_sums_are_not_waited_for_without_workers(folder, schema, monkeypatch):
 
 @pytest.mark.slow
 def test_sums_that_end_with_their_worker_are_not_waited_for_either(folder, schema, monkeypatch):
-    monkeypatch.setattr(shares, "_SECONDS", 1.0)
-    waited, query = shares._wait, RowCount("l2")
+    monkeypatch.setattr(partition_workers, "_SECONDS", 1.0)
+    waited, query = partition_workers._wait, RowCount("l2")
     with small_cluster(n_workers=1, processes=False, protocol="tcp://") as cluster:
         engine = opened(cluster, folder, schema)
         assert engine.answer(query) > 0
@@ -280,14 +280,14 @@ def test_sums_that_end_with_their_worker_are_not_waited_for_either(folder, schem
             cluster.scale(0)
             cluster.sync(cluster._correct_state)
 
-        monkeypatch.setattr(shares, "_wait", wait_and_end)
+        monkeypatch.setattr(partition_workers, "_wait", wait_and_end)
         with pytest.raises(EngineError, match="no worker"):
             engine.answer(query)
         engine.close()
 
 
 def test_sums_that_come_slowly_are_waited_for_longer(monkeypatch):
-    monkeypatch.setattr(shares, "_wait", lambda client, futures: None)
+    monkeypatch.setattr(partition_workers, "_wait", lambda client, futures: None)
     given = []
 
     class SlowLine:
@@ -296,13 +296,13 @@ def test_sums_that_come_slowly_are_waited_for_longer(monkeypatch):
 
         def sync(self, gather, futures, callback_timeout):
             given.append(callback_timeout)
-            if callback_timeout < 5 * shares._SECONDS:  # A twin would ask for ever.
+            if callback_timeout < 5 * partition_workers._SECONDS:  # A twin would ask for ever.
                 assert len(given) < 9
                 raise TimeoutError
             return [packed("sums")]
 
-    assert shares.outcomes_of(SlowLine(), []) == ["sums"]
-    assert given == [times * shares._SECONDS for times in (1, 2, 4, 8)]
+    assert partition_workers.outcomes_of(SlowLine(), []) == ["sums"]
+    assert given == [times * partition_workers._SECONDS for times in (1, 2, 4, 8)]
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 
 from dpcore.errors import EngineError
 from dpcore.plugin import RowCount
-from dpcore_dask import shares, tasks, wire
+from dpcore_dask import partition_workers, tasks, wire
 from dpcore_dask.files import FileSource
 from dpcore_dask.partition import Partition
 from dpcore_dask.tasks import Outcome
@@ -46,7 +46,7 @@ def test_a_sum_is_of_the_query_that_was_asked(
     engine = opened(folder)
     register(kind, made)
     assert engine.answer(RowCount()).tolist() == [32_001]
-    for module in (shares, tasks):  # The twin sends what Dask would.
+    for module in (partition_workers, tasks):  # The twin sends what Dask would.
         monkeypatch.setattr(module, "packed", pickle.dumps)
     assert engine.answer(RowCount())[0] in swapped
 

@@ -23,7 +23,7 @@ and delta (1 + e^epsilon + ... + e^((k-1) epsilon)) (Vadhan 2017, Lemma 2.2). An
 refused: a run under replace-one says nothing of tables of other sizes, a run over rows nothing of
 units. So are units under replace-one in a ledger of rows: a row that is replaced may leave a unit
 empty and begin another one, and neighbours under it have equally many units. A run over a part of
-the rows is under add-or-remove-one, of rows (``dpcore_ledger.parts``).
+the rows is under add-or-remove-one, of rows (``dpcore_ledger.row_parts``).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from dpcore_ledger.terms import filter_kind
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant
-    from dpcore_ledger.parts import Part
+    from dpcore_ledger.row_parts import Part
     from dpcore_ledger.terms import Terms
 
 __all__ = ["Cost", "Run", "cost_of", "grown", "times_of"]

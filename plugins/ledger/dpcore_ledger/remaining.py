@@ -12,7 +12,7 @@ from dpcore_ledger.cost import Cost, cost_of
 
 if TYPE_CHECKING:
     from dpcore_ledger.cost import Run
-    from dpcore_ledger.parts import Part
+    from dpcore_ledger.row_parts import Part
     from dpcore_ledger.state import RunState, State
 
 __all__ = ["budget_that_holds", "epsilon_that_fits", "more_like", "shown_down", "shown_up"]

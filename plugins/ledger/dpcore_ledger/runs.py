@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore_ledger.by_release import ByRelease, opened_run
 from dpcore_ledger.cost import Run
-from dpcore_ledger.parts import Part
 from dpcore_ledger.reservation import Reservation
+from dpcore_ledger.row_parts import Part
 from dpcore_ledger.stores.address import Address, is_address
 from dpcore_ledger.table_ledger import TableLedger
 

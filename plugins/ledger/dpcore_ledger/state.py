@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import LedgerError, replacing
 from dpcore_ledger.chain import Entry
-from dpcore_ledger.parts import Part, most_seen
+from dpcore_ledger.row_parts import Part, most_seen
 from dpcore_ledger.stores.store import COPY
 from dpcore_ledger.terms import Terms
 
@@ -125,8 +125,8 @@ class State:
 
 
 def seen_of(charges: Charges, part: Part | None = None) -> tuple[int, int]:
-    """Return the most that a row sees of a budget's charges (``dpcore_ledger.parts``): ticks of the
-    filter and of the part of delta aside."""
+    """Return the most that a row sees of a budget's charges (``dpcore_ledger.row_parts``): ticks of
+    the filter and of the part of delta aside."""
     ticks = most_seen(((of, each[0]) for of, each in charges.items()), part)
     return ticks, most_seen(((of, each[1]) for of, each in charges.items()), part)
 

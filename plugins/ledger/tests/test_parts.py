@@ -22,7 +22,7 @@ from dpcore_accounting.rdp import RdpAccountant
 from dpcore_accounting.single import SingleReleaseAccountant
 from dpcore_ledger import TableLedger, Terms, runs
 from dpcore_ledger.cost import Run, _as_event, cost_of, times_of
-from dpcore_ledger.parts import Part, most_seen
+from dpcore_ledger.row_parts import Part, most_seen
 from dpcore_ledger.verify import verified
 from dpcore_tables.store import convert
 

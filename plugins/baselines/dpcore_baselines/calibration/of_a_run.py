@@ -107,7 +107,8 @@ class CountedScores:
         mechanism = Gaussian(noise_multiplier(accountant, Gaussian.nominal_event, left))
         query = LabelledScores(self.problem, self.among_all(w))
         counts = self.session.release(query, mechanism)
-        # A unit's rows come and go one at a time (dpcore.session.units); each moves counts by 1.
+        # A unit's rows come and go one at a time (dpcore.session.unit_sensitivity); each moves
+        # counts by 1.
         units = self.problem.rows_per_unit is not None
         moved = self.problem.rows_changed if units else query.sensitivity(relation).bound
         return counts_line(counts, mechanism.noise_multiplier * moved)

@@ -74,7 +74,9 @@ def test_releases_are_of_whole_units(name, relation, monkeypatch):
     found = releases_of(Fits(request), 1)
     assert 0.99 < max(release.share for release in found) <= 1
     # The broken twin: a unit that is taken for a row.
-    monkeypatch.setattr("dpcore.session.units.float_up", lambda of_three: float(of_three / 3))
+    monkeypatch.setattr(
+        "dpcore.session.unit_sensitivity.float_up", lambda of_three: float(of_three / 3)
+    )
     found = releases_of(Fits(request), 1)
     assert max(release.share for release in found) > 2.9
 

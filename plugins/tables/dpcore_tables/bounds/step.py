@@ -34,7 +34,7 @@ class PrivateBounds:
     holds it, else geometric; the bounds follow from these (``bounds_of``). It is charged, like
     every other release of the run, to the run's filter and ledger, ``share`` of the budget at most,
     and what follows has what is left. Where units have several rows, the session multiplies the
-    sensitivity of this sum over the rows that are kept (``dpcore.session.units``).
+    sensitivity of this sum over the rows that are kept (``dpcore.session.unit_sensitivity``).
 
     There is no exponential mechanism beside it, on ranks and for two quantiles of each column
     (Kaplan, Schnapp & Stemmer 2022): at the same price a fit is as accurate. Of models of adult and

@@ -175,8 +175,8 @@ class SelectedSession(PartSession):
 
     Between units of at most k rows: of two tables that differ in all rows of a unit, the rows that
     meet the condition differ in those of the unit that do. They are some of its rows, so k at most
-    on either side, and the theorem of ``dpcore.session.units`` holds for them, whatever the two
-    numbers of rows are: k times the bound of a sum under add-or-remove-one, 2 k times under
+    on either side, and the theorem of ``dpcore.session.unit_sensitivity`` holds for them, whatever
+    the two numbers of rows are: k times the bound of a sum under add-or-remove-one, 2 k times under
     replace-one. (One row's bound, which ``_sensitivity`` compares that with, is smaller.) A unit
     may be left with no row: a query that states its bound between units itself has the larger of
     those under both relations. Which rows of a unit are used was drawn before, from the unit alone.

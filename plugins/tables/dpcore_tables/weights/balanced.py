@@ -31,7 +31,8 @@ class BalancedWeights:
     One release: how many rows are of each class (``Histogram``, with its sensitivity: 1 in l2 under
     add-or-remove-one, the square root of 2 under replace-one), by normal noise where the filter
     holds it, else geometric. Where units have several rows, the session multiplies the sensitivity
-    of this sum over rows (``dpcore.session.units``): all rows of a unit may be of one class.
+    of this sum over rows (``dpcore.session.unit_sensitivity``): all rows of a unit may be of one
+    class.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import Gaussian, NeighboringRelation, RowCount
 from dpcore.plugin.parts import LocalEngine, Logistic, SeededNoise, Table, TableSession
-from dpcore.session.units import sensitivity_of_units
+from dpcore.session.unit_sensitivity import sensitivity_of_units
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 from dpcore_tables.statistics import open_session

@@ -204,7 +204,7 @@ def moves_of_units(rows, weigh):
         return sum(weigh(one, query) for one in each)
 
     found = [total(rows.units == unit) for unit in range(rows.n_units)]
-    # By the theorem of dpcore.session.units, k times the bound of a row.
+    # By the theorem of dpcore.session.unit_sensitivity, k times the bound of a row.
     return np.linalg.norm(found, axis=1), 3 * query.sensitivity(ADD).bound
 
 

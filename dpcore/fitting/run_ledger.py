@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dpcore.model.model import Model
     from dpcore.noise.source import NoiseSource
     from dpcore.privacy.sensitivity import NeighboringRelation
-    from dpcore.privacy.units import RowPart
+    from dpcore.privacy.unit_of_privacy import RowPart
     from dpcore.protocols import Accountant, Engine
     from dpcore.session.sequential_sessions import Released
 

@@ -63,7 +63,7 @@ class Part:
     ----------
     schema : the digest of the schema, and of the query of a database, by which cells are read: by
         another one a cell may be of another level, so that the partition is another one too.
-    column, name : as ``dpcore.privacy.units.RowPart`` has them.
+    column, name : as ``dpcore.privacy.unit_of_privacy.RowPart`` has them.
     """
 
     schema: str

@@ -16,7 +16,7 @@ from dpcore.accountants.delta_reserve import ReservingAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.exact.rounding import float_up
 from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.session.units import sensitivity_of_units
+from dpcore.session.unit_sensitivity import sensitivity_of_units
 
 if TYPE_CHECKING:
     import numpy as np
