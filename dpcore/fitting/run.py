@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from dpcore.fitting.request.run_request import DataRequest
     from dpcore.model.model import Model
     from dpcore.protocols import Engine
-    from dpcore.session.ledger import Ledger, LedgerEntry
+    from dpcore.session.ledger import ChargeLog, LedgerEntry
     from dpcore.session.sequential_sessions import OnRelease
 
 __all__ = ["Run"]
@@ -116,7 +116,7 @@ class Run:
             checked(steps_of(begun.facts.plan.settings, begun.facts.schema), begun.facts)
         )
 
-    def sessions(self, noise: NoiseSource, log: Ledger[LedgerEntry]) -> RunSessions:
+    def sessions(self, noise: NoiseSource, log: ChargeLog[LedgerEntry]) -> RunSessions:
         """Return what all of its sessions share, which write their charges to ``log``."""
         return RunSessions(noise, self.on_release, self.charges, log)
 

@@ -19,7 +19,7 @@ from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.rows.given import dataset_of
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts
 from dpcore.session.charges import Charges
-from dpcore.session.ledger import Found, Ledger, LedgerEntry, LedgerWithin, RunCharges, TableRun
+from dpcore.session.ledger import ChargeLog, Found, LedgerEntry, LedgerWithin, RunCharges, TableRun
 from dpcore.session.trust_boundary import foreign_callables
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Charged:
 
     def __init__(self, *places: Any) -> None:
         self._place = places[0] if places else None
-        self.log: Ledger[LedgerEntry] = LedgerWithin(*places) if places else Ledger()
+        self.log: ChargeLog[LedgerEntry] = LedgerWithin(*places) if places else ChargeLog()
         # Returns what is known of the run's guarantee when it ends.
         self.found: Callable[[], Found] = Found
         self.reference = self._reference_of(*places) if places else None

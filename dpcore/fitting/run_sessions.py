@@ -12,7 +12,7 @@ from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.ovr import solve_each
 from dpcore.fitting.planning.engines import engine_at_hand
 from dpcore.fitting.planning.fixed_schedule import fixed_schedule
-from dpcore.session.ledger import Ledger, LedgerEntry, LedgerWithin
+from dpcore.session.ledger import ChargeLog, LedgerEntry, LedgerWithin
 from dpcore.session.sequential_sessions import OnRelease, Released, SequentialSessions
 from dpcore.session.session import TableSession
 
@@ -38,7 +38,7 @@ def opened(
     plan, problem = ready.of_each, ready.problem
     part = ready.part_of(state.accountant)
 
-    def over(engine: Engine, on_release: OnRelease, ledger: Ledger[LedgerEntry]) -> TableSession:
+    def over(engine: Engine, on_release: OnRelease, ledger: ChargeLog[LedgerEntry]) -> TableSession:
         told: dict[str, Any] = {"on_release": on_release, "problem": problem, "ledger": ledger}
         told |= {"schedule": fixed_schedule(plan, problem), "earlier": sessions.parts}
         return TableSession(engine, part, plan.relation, sessions.noise, **told)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant, Engine
     from dpcore.session.charges import Charges
-    from dpcore.session.ledger import Ledger, LedgerEntry
+    from dpcore.session.ledger import ChargeLog, LedgerEntry
     from dpcore.session.sequential_sessions import OnRelease
 
 __all__ = ["RunSessions", "RunState"]
@@ -39,7 +39,7 @@ class RunSessions:
     noise: NoiseSource
     on_release: OnRelease
     charges: Charges
-    ledger: Ledger[LedgerEntry]
+    ledger: ChargeLog[LedgerEntry]
     parts: TrustedParts = field(default_factory=TrustedParts, init=False)
 
     def session(self, engine: Engine, accountant: Any, problem: Any, **told: Any) -> TableSession:
@@ -98,7 +98,7 @@ class RunState:
         ready = Ready(plan, with_default_l2(problem, plan), plan)
         return replace(self, facts=replace(self.facts, ready=ready))
 
-    def dry_run(self, accountant: Accountant, ledger: Ledger[LedgerEntry]) -> TableSession:
+    def dry_run(self, accountant: Accountant, ledger: ChargeLog[LedgerEntry]) -> TableSession:
         """Return the session of its optimizer on no rows, after its first release under what a
         filter has left: what refuses it refuses now (``dry_run_optimizer``)."""
         return dry_run_optimizer(

@@ -70,7 +70,7 @@ from dpcore.registry.tables.losses import LossFacts
 from dpcore.registry.tables.optimizer_spec import optimizer_facts
 from dpcore.row_functions.row_function import RowFunction
 from dpcore.session.account import Account
-from dpcore.session.ledger import Ledger
+from dpcore.session.ledger import ChargeLog
 from dpcore.session.one_process import OneProcess
 from dpcore.session.session import TableSession
 
@@ -96,7 +96,7 @@ __all__ = [
     "GridScale",
     "InteractiveMechanism",
     "LaplaceDpEvent",
-    "Ledger",
+    "ChargeLog",
     "LocalEngine",
     "Logistic",
     "LossFacts",

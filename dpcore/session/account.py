@@ -13,7 +13,7 @@ from dpcore.noise.entropy import Unshareable
 from dpcore.privacy.figures import copied_figure
 
 if TYPE_CHECKING:
-    from dpcore.session.ledger import Ledger
+    from dpcore.session.ledger import ChargeLog
 
 __all__ = ["Account"]
 
@@ -37,7 +37,7 @@ class Account(Unshareable, Generic[Entry]):
     copied, equal_part = staticmethod(copied_figure), staticmethod(equal_part)
     require_within = staticmethod(require_within)
 
-    def __init__(self, filter: Any, ledger: Ledger[Entry], schedule: Any = None) -> None:
+    def __init__(self, filter: Any, ledger: ChargeLog[Entry], schedule: Any = None) -> None:
         self._filter: Any = filter
         self._schedule = schedule
         self._is_broken = False

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Found",
-    "Ledger",
+    "ChargeLog",
     "LedgerEntry",
     "LedgerWithin",
     "RunCharges",
@@ -44,7 +44,7 @@ class Charging(Protocol[_Charged]):
     def charge(self, entry: _Charged, /) -> None: ...
 
 
-class Ledger(Unshareable, Generic[Entry]):
+class ChargeLog(Unshareable, Generic[Entry]):
     """Charges in their order, in memory: each written before its noise is drawn, none taken back.
 
     A ledger that is to outlive the process is a subclass whose ``charge`` writes a file first. It
@@ -66,7 +66,7 @@ class Ledger(Unshareable, Generic[Entry]):
         self._entries.append(entry)
 
 
-class LedgerWithin(Ledger[Entry]):
+class LedgerWithin(ChargeLog[Entry]):
     """The ledger of one session of several in a run, or of a run whose table has a ledger: a charge
     is written in the whole's first."""
 

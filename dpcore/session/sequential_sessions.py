@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from dpcore.errors import UnsupportedEventError
 from dpcore.exact.rounding import float_down, float_up
 from dpcore.session.charges import Budget
-from dpcore.session.ledger import Ledger, LedgerEntry, copied
+from dpcore.session.ledger import ChargeLog, LedgerEntry, copied
 
 if TYPE_CHECKING:
     from dpcore.privacy.sensitivity import NeighboringRelation
@@ -45,7 +45,7 @@ class SequentialSessions:
     part: Accountant
     count: int
     before: Fraction
-    of_all: Ledger[LedgerEntry]
+    of_all: ChargeLog[LedgerEntry]
     parts: TrustedParts
     _charged: Fraction = field(default=Fraction(0), init=False)
     _losses: list[Fraction | None] = field(default_factory=list, init=False)

@@ -25,7 +25,7 @@ from dpcore.session.interactive_handle import (
     require_whole,
     require_within,
 )
-from dpcore.session.ledger import Ledger, LedgerEntry, copied
+from dpcore.session.ledger import ChargeLog, LedgerEntry, copied
 from dpcore.session.unit_sensitivity import refuse_for_units
 
 if TYPE_CHECKING:
@@ -80,11 +80,11 @@ class TableSession(ExactAnswers):
         schedule: FixedSchedule | None = None,
         problem: Problem | None = None,
         takes_shares: bool = False,
-        ledger: Ledger[LedgerEntry] | None = None,
+        ledger: ChargeLog[LedgerEntry] | None = None,
         earlier: TrustedParts | None = None,
     ) -> None:
         super().__init__(engine, accountant, relation, noise, problem, takes_shares, earlier)
-        kept = Ledger[LedgerEntry]() if ledger is None else ledger
+        kept = ChargeLog[LedgerEntry]() if ledger is None else ledger
         self._account = Account(copied_figure(accountant), kept, schedule)
         self._on_release = on_release
         self._lock, self._closed = threading.Lock(), False

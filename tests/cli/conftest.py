@@ -8,7 +8,7 @@ import pytest
 from command_words import overridden
 from typer.testing import CliRunner
 
-from dpcore.plugin.parts import Ledger, load_registry
+from dpcore.plugin.parts import ChargeLog, load_registry
 
 STUB = Path(__file__).parents[1] / "stub_plugin"
 
@@ -99,12 +99,12 @@ def heard():
 def charged(monkeypatch):
     """Every charge of every session: a refusal has to come before the first."""
     charges = []
-    charge = Ledger.charge
+    charge = ChargeLog.charge
 
     def recorded(self, *arguments):
         charges.append(arguments)
         return charge(self, *arguments)
 
-    monkeypatch.setattr(Ledger, "charge", recorded)
+    monkeypatch.setattr(ChargeLog, "charge", recorded)
     yield charges
     assert charges == []

@@ -15,9 +15,9 @@ from dpcore.fitting.request.settings import Settings
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
 from dpcore.plugin.commands import Run
 from dpcore.plugin.parts import (
+    ChargeLog,
     Dataset,
     GdpAccountant,
-    Ledger,
     SeededNoise,
     TableSession,
     dataset_from_arrays,
@@ -41,14 +41,14 @@ def rows(n=240, seed=4):
 @pytest.fixture
 def charges(monkeypatch):
     """The entries of every run's ledger, in the order in which they were charged."""
-    made, charge = [], Ledger.charge
+    made, charge = [], ChargeLog.charge
 
     def recorded(self, entry):
-        if type(self) is Ledger:
+        if type(self) is ChargeLog:
             made.append(entry)
         return charge(self, entry)
 
-    monkeypatch.setattr(Ledger, "charge", recorded)
+    monkeypatch.setattr(ChargeLog, "charge", recorded)
     return made
 
 

@@ -11,7 +11,7 @@ from dpcore.errors import DpcoreError, DpcoreWarning, InvalidInputError
 from dpcore.fitting.planning.usual_loss import loss_of_rows
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import DataRequest
-from dpcore.plugin.parts import Ledger
+from dpcore.plugin.parts import ChargeLog
 from dpcore_tables.files import FILES
 from dpcore_tables.statistics import open_session
 from dpcore_tables.store import convert
@@ -46,13 +46,13 @@ def exact():
 @pytest.fixture
 def charges(monkeypatch):
     """Every charge of every session."""
-    made, charge = [], Ledger.charge
+    made, charge = [], ChargeLog.charge
 
     def recorded(self, *arguments):
         made.append(arguments)
         return charge(self, *arguments)
 
-    monkeypatch.setattr(Ledger, "charge", recorded)
+    monkeypatch.setattr(ChargeLog, "charge", recorded)
     return made
 
 

@@ -18,7 +18,7 @@ from dpcore.plugin.parts import (
     SeededNoise,
 )
 from dpcore.session.account import Account
-from dpcore.session.ledger import Ledger
+from dpcore.session.ledger import ChargeLog
 from dpcore.session.session import TableSession
 from dpcore_lab.checks import make_rows
 from dpcore_lab.made_tables.tables import make_problem
@@ -36,7 +36,7 @@ def draw_then_charge(self, event, entry, draw):
 
 
 def opened(epsilon=1.0, **more):
-    return Account(PureAccountant.from_budget(epsilon, 0.0), Ledger(), **more)
+    return Account(PureAccountant.from_budget(epsilon, 0.0), ChargeLog(), **more)
 
 
 def test_a_charge_is_written_and_filtered_before_the_draw():
@@ -89,7 +89,7 @@ def test_a_refusal_writes_and_draws_nothing():
 
 
 def test_a_ledger_that_cannot_be_written_leaves_the_budget_and_draws_nothing():
-    class Full(Ledger):
+    class Full(ChargeLog):
         def charge(self, entry):
             raise OSError("no space")
 
@@ -100,7 +100,7 @@ def test_a_ledger_that_cannot_be_written_leaves_the_budget_and_draws_nothing():
 
 
 def test_neither_account_nor_ledger_can_be_copied():
-    for thing in (opened(), Ledger()):
+    for thing in (opened(), ChargeLog()):
         for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
             with pytest.raises(TypeError, match="cannot be pickled or copied"):
                 attempt(thing)

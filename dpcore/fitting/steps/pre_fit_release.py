@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dpcore.fitting.planning.ready import Ready
     from dpcore.protocols import Accountant, DerivedQuery, Query, TableQuery
     from dpcore.session.interactive_handle import CachedAnswers
-    from dpcore.session.ledger import Ledger, LedgerEntry
+    from dpcore.session.ledger import ChargeLog, LedgerEntry
 
 __all__ = [
     "mechanism_for",
@@ -106,7 +106,7 @@ class _NoRows(TableSession):
 
 
 def dry_run_optimizer(
-    ready: Ready, table: Table, schema: Schema, left: Accountant, ledger: Ledger[LedgerEntry]
+    ready: Ready, table: Table, schema: Schema, left: Accountant, ledger: ChargeLog[LedgerEntry]
 ) -> TableSession:
     """Run the algorithm on an empty table before any charge, to load what it needs and raise what
     refuses it. It goes on to the first release, with noise of its own. Returns the session after

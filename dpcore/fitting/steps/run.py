@@ -32,7 +32,7 @@ from dpcore.noise.source import SeededNoise
 from dpcore.privacy.statement import OF_DPCORE
 from dpcore.registry.tables.class_metadata import read
 from dpcore.registry.tables.parts import MechanismFacts
-from dpcore.session.ledger import Ledger, LedgerEntry
+from dpcore.session.ledger import ChargeLog, LedgerEntry
 from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _charged_for(state: RunState, step: CheckedStep) -> RunState:
     charged. Each is charged as it costs at most, on whatever grid its sums at the model will be
     (``_at_most``).
     """
-    facts, ledger = state.facts, Ledger[LedgerEntry]()
+    facts, ledger = state.facts, ChargeLog[LedgerEntry]()
     plan = facts.plan
     none = state.rows.over_none(step.facts.rows, plan)
     asked = none, state.accountant, plan.relation, SeededNoise(0)

@@ -26,7 +26,7 @@ from dpcore.errors import (
     UnsupportedEventError,
 )
 from dpcore.plugin.ledgers import LedgerEntry
-from dpcore.plugin.parts import AdditiveAccountant, Ledger, OneProcess, ReservingAccountant
+from dpcore.plugin.parts import AdditiveAccountant, ChargeLog, OneProcess, ReservingAccountant
 from dpcore_ledger.cost import Cost, grown, times_of
 from dpcore_ledger.reference import reference_of
 from dpcore_ledger.remaining import budget_that_holds, shown_down
@@ -75,7 +75,7 @@ def opened_run(
     return ByRelease(ledger, entry, *found[-1])
 
 
-class _Log(Ledger[LedgerEntry]):
+class _Log(ChargeLog[LedgerEntry]):
     """A run's charges, each on disk before anything is drawn for it."""
 
     def __init__(self, ledger: TableLedger, entry: Entry, terms: Terms, times: int) -> None:
@@ -117,7 +117,7 @@ class ByRelease(OneProcess):
     ) -> None:
         super().__init__()
         self._ledger, self._entry = ledger, entry
-        self.log: Ledger[LedgerEntry] = _Log(ledger, entry, terms, times)
+        self.log: ChargeLog[LedgerEntry] = _Log(ledger, entry, terms, times)
         run = state.runs[entry.number].number
         self.reference = reference_of(state.id, run, entry, part_at(ledger.path))
 

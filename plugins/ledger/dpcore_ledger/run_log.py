@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.errors import LedgerError
 from dpcore.plugin.ledgers import LedgerEntry
-from dpcore.plugin.parts import Ledger
+from dpcore.plugin.parts import ChargeLog
 
 if TYPE_CHECKING:
     from dpcore_ledger.held import Held
@@ -42,7 +42,7 @@ def digest_of_release(before: str, run: int, place: int, body: str) -> str:
     return hashlib.sha256(json.dumps([before, run, place, str(body)]).encode()).hexdigest()
 
 
-class RunLog(Ledger[LedgerEntry]):
+class RunLog(ChargeLog[LedgerEntry]):
     """A run's charges, each in the ledger too before anything is drawn for it.
 
     Parameters

@@ -84,10 +84,10 @@ def test_sessions_side_by_side_never_pass_the_cap(tmp_path):
 
 def test_a_log_that_is_written_at_the_end_lets_them_pass_it(tmp_path, monkeypatch):
     """The broken twin: a session's releases are charged when it is closed."""
-    from dpcore.plugin.parts import Ledger
+    from dpcore.plugin.parts import ChargeLog
     from dpcore_ledger import by_release
 
-    monkeypatch.setattr(by_release._Log, "charge", Ledger.charge)
+    monkeypatch.setattr(by_release._Log, "charge", ChargeLog.charge)
     ledger = TableLedger.create(tmp_path / "small.ledger", Terms.of(1.0, 1e-8))
     made, _ = asked_too_often(ledger)
     assert made >= 10

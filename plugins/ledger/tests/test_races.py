@@ -138,11 +138,11 @@ def test_what_a_killed_process_drew_is_charged(place, spending):
 
 def test_a_release_is_written_before_it_is_drawn():
     """``RunLog`` is charged by the session's ``charge_then_draw``, which draws last."""
-    from dpcore.plugin.parts import Account, Ledger
+    from dpcore.plugin.parts import Account, ChargeLog
 
     order = []
 
-    class Told(Ledger):
+    class Told(ChargeLog):
         def charge(self, entry):
             order.append("charged")
             super().charge(entry)

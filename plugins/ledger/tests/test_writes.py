@@ -80,7 +80,7 @@ def test_on_a_file_that_is_read_only_nothing_is_reserved_and_nothing_drawn(folde
 
 def test_a_log_in_memory_would_draw_all_the_same(folder):
     """The broken twin: releases that are kept in memory, to be written when there is time."""
-    from dpcore.plugin.parts import Ledger
+    from dpcore.plugin.parts import ChargeLog
 
     ledger = TableLedger.create(folder / "table.ledger", Terms.of(2.0, 1e-6))
-    assert as_a_reader(lambda: released(Ledger()), ledger.path)
+    assert as_a_reader(lambda: released(ChargeLog()), ledger.path)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import Run
-from dpcore.plugin.parts import Account, AdditiveAccountant, Ledger, LossFacts
+from dpcore.plugin.parts import Account, AdditiveAccountant, ChargeLog, LossFacts
 from dpcore.plugin.steps import Phase
 from dpcore_tuning.stopping_cost import left_of
 
@@ -79,7 +79,7 @@ class Beside:
         checked = first.steps.checked
         shared = tuple(step for step in checked if step.phase is not Phase.RESULT)
         self._of_each = [one.with_shared(shared) for one in self._of_each]
-        self._sessions = first.run.sessions(noise, Ledger())
+        self._sessions = first.run.sessions(noise, ChargeLog())
         self.left: Any = search.whole
         self._first = first.begun
         self.search = self._within(search) if self else search

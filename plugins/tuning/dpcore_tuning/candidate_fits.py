@@ -13,7 +13,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError, replacing
 from dpcore.plugin.commands import Run
-from dpcore.plugin.parts import Ledger, PrivacyStatement
+from dpcore.plugin.parts import ChargeLog, PrivacyStatement
 from dpcore_tuning.beside import released_weights
 from dpcore_tuning.held_out import HeldOut
 from dpcore_tuning.repetition import best_of_random_tries
@@ -65,7 +65,7 @@ class CandidateFits:
         """The filter of one fit, empty."""
         self._over(first.rows.over_none("held-out", search.plans[0])).dry_run()
         # What refuses a fit of no rows, up to its first release, refuses now.
-        sessions = [one.dry_run(one.accountant, Ledger()) for one in begun]
+        sessions = [one.dry_run(one.accountant, ChargeLog()) for one in begun]
         limits = [one.most_rows for one in sessions if one.most_rows is not None]
         self.most_rows = min(limits, default=None)
         """Of every candidate's first release, tried or not: which were tried is not to show."""

@@ -16,7 +16,7 @@ from dpcore.errors import BudgetExceededError, OptimizerError
 from dpcore.fitting.run_state import RunState
 from dpcore.plugin import Solution
 from dpcore.plugin.commands import LedgerRequest, Run
-from dpcore.plugin.parts import Ledger, NoiseSource, PureAccountant
+from dpcore.plugin.parts import ChargeLog, NoiseSource, PureAccountant
 from dpcore.session.charges import Charges
 from dpcore_ledger import TableLedger, Terms
 from dpcore_ledger.verify import verified
@@ -167,7 +167,7 @@ def test_an_interrupt_ends_the_search_without_the_figures_of_its_try(monkeypatch
 
 
 def test_each_fit_and_each_score_has_the_whole_filter_of_a_try(monkeypatch):
-    charged, charge = [], Ledger.charge
+    charged, charge = [], ChargeLog.charge
 
     def recorded(self, entry):
         charged.append(entry)
@@ -179,7 +179,7 @@ def test_each_fit_and_each_score_has_the_whole_filter_of_a_try(monkeypatch):
 
     def best(self):
         charged.clear()
-        monkeypatch.setattr(Ledger, "charge", recorded)
+        monkeypatch.setattr(ChargeLog, "charge", recorded)
         return prepared(self)
 
     monkeypatch.setattr(candidate_fits.CandidateFits, "best", best)

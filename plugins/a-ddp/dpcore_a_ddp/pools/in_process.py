@@ -16,7 +16,7 @@ from dpcore.errors import BudgetExceededError
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import (
     Account,
-    Ledger,
+    ChargeLog,
     LocalEngine,
     NoiseSource,
     SeededNoise,
@@ -98,7 +98,7 @@ class InProcessPool(OneProcessPool):
             self._noises = tuple(SeededNoise(user_seed(seed, user.name)) for user in users)
         self._seeded = seed is not None
         self._ahead: NoiseAhead | None = None
-        self._account = Account(RoundsLeft.none(len(self.users)), Ledger[JoinedRound]())
+        self._account = Account(RoundsLeft.none(len(self.users)), ChargeLog[JoinedRound]())
         self._next = 0
         self._groups: list[tuple[GradientRounds, np.ndarray]] = []
         self._held = self.rounds_allowed

@@ -19,7 +19,7 @@ import numpy as np
 
 from dpcore.errors import replacing
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import Ledger
+from dpcore.plugin.parts import ChargeLog
 from dpcore_a_ddp.pools.synced_lines import SyncedLines
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _RULES_BEFORE = "terms"
 """The word for the rules in files of the first versions: what they say was spent is spent."""
 
 
-class RoundLedger(Ledger[int]):
+class RoundLedger(ChargeLog[int]):
     """The rounds that a user has joined, and the replies that were drawn for them: in memory.
 
     An entry is the index of a round. ``replies`` : round to the values that were released.

@@ -10,7 +10,7 @@ from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.ledgers import LedgerEntry
 from dpcore.plugin.parts import (
     Account,
-    Ledger,
+    ChargeLog,
     Sensitivity,
     TableSession,
 )
@@ -44,12 +44,12 @@ class WholeSession(TableSession):
         relation: NeighboringRelation,
         noise: NoiseSource,
         problem: Problem,
-        ledger: Ledger[LedgerEntry] | None = None,
+        ledger: ChargeLog[LedgerEntry] | None = None,
     ) -> None:
         super().__init__(engine, accountant, relation, noise, problem=problem)
         at_once = 2 if relation is NeighboringRelation.REPLACE_ONE else 1
         filter = PartedFilter(Account.copied(accountant), at_once)
-        self._account = Account(filter, Ledger[LedgerEntry]() if ledger is None else ledger)
+        self._account = Account(filter, ChargeLog[LedgerEntry]() if ledger is None else ledger)
         self._column: str | None = None
 
     def part(self, column: str, name: str, engine: Engine, problem: Problem) -> PartSession:

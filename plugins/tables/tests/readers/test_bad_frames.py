@@ -8,7 +8,7 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import DataError
-from dpcore.plugin.parts import Ledger
+from dpcore.plugin.parts import ChargeLog
 
 SCHEMA = {
     "columns": {
@@ -33,7 +33,7 @@ def unspent(monkeypatch):
     def charge(*_):
         raise AssertionError("a refusal has to come before the first charge")
 
-    monkeypatch.setattr(Ledger, "charge", charge)
+    monkeypatch.setattr(ChargeLog, "charge", charge)
 
 
 @pytest.mark.parametrize("column", TABLE)

@@ -13,7 +13,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting import run_state
 from dpcore.fitting.steps.weights import with_public_weights
 from dpcore.plugin.commands import Run, make_plan
-from dpcore.plugin.parts import Ledger, TableSession, dataset_from_arrays, load_registry
+from dpcore.plugin.parts import ChargeLog, TableSession, dataset_from_arrays, load_registry
 from dpcore_tables.weights import balanced
 from dpcore_tables.weights.balanced import SHARE, balanced_weights
 from dpcore_tables.weights.class_weighted import ClassWeighted
@@ -46,13 +46,13 @@ def recall(model, y=RARE, rare=1):
 @pytest.fixture
 def charges(monkeypatch):
     """Every charge of every session, but for those of dry runs."""
-    made, charge = [], Ledger.charge
+    made, charge = [], ChargeLog.charge
 
     def recorded(self, *arguments):
         made.append(arguments)
         return charge(self, *arguments)
 
-    monkeypatch.setattr(Ledger, "charge", recorded)
+    monkeypatch.setattr(ChargeLog, "charge", recorded)
     return made
 
 

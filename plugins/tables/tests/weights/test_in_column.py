@@ -9,7 +9,7 @@ import pytest
 import dpcore
 from dpcore import Schema, Weights
 from dpcore.errors import BadRowError, DpcoreError, InvalidInputError
-from dpcore.plugin.parts import Dataset, Ledger
+from dpcore.plugin.parts import ChargeLog, Dataset
 from dpcore_tables.readers import pieces
 from dpcore_tables.store import convert
 
@@ -68,9 +68,9 @@ def test_a_cell_that_is_no_weight_is_refused_by_its_line_and_moves_no_other(file
     lines = file.read_text().splitlines()
     lines[7] = f'30,Bern,"{cell}",no'
     file.write_text("\n".join(lines) + "\n")
-    charged, charge = [], Ledger.charge
+    charged, charge = [], ChargeLog.charge
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Ledger, "charge", lambda *asked: charged.append(asked) or charge(*asked))
+        patch.setattr(ChargeLog, "charge", lambda *asked: charged.append(asked) or charge(*asked))
         with pytest.raises(BadRowError, match="rows.csv, line 8, column 'weight'") as told:
             fitted(file)
     assert charged == [] and "Ypsilanti" not in str(told.value)

@@ -11,7 +11,7 @@ from dpcore import fit, load_model
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.plugin import Settings
 from dpcore.plugin.commands import Run, make_plan
-from dpcore.plugin.parts import Ledger, dataset_from_arrays
+from dpcore.plugin.parts import ChargeLog, dataset_from_arrays
 from dpcore_sklearn import PrivateLogisticRegression
 
 N = 3000
@@ -30,13 +30,13 @@ def fitted(**options):
 
 @pytest.fixture
 def charges(monkeypatch):
-    made, charge = [], Ledger.charge
+    made, charge = [], ChargeLog.charge
 
     def recorded(self, *arguments):
         made.append(arguments)
         return charge(self, *arguments)
 
-    monkeypatch.setattr(Ledger, "charge", recorded)
+    monkeypatch.setattr(ChargeLog, "charge", recorded)
     return made
 
 
