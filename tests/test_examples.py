@@ -48,7 +48,7 @@ REASONS = {
         Dataset RoundedLine LocalEngine Model OneProcess Table TableSession
         clip_coefficients""",
     "of what answers an optimizer in place of a session, as dpcore-a-ddp shows it": """
-        Account Ledger""",
+        Account ChargeLog""",
     "digits of noise, for a new law alone": """
         DigitStream GridScale""",
     "of the registry and the door: a line of docs/plugins.md or docs/interactive.md": """
