@@ -186,7 +186,7 @@ def print_missed(measured: Measured) -> None:
 
 def write(measured: Measured, path: Path) -> None:
     """Write the means and standard errors, with the commit and the command."""
-    commit = ["git", "-C", str(path.parent), "describe", "--always", "--dirty"]
+    commit = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
     told = subprocess.run(commit, capture_output=True, text=True, check=True).stdout.strip()
     given = [Path(word).name if "/" in word else word for word in sys.argv[1:]]
     command, rows = " ".join(["python bench/probabilities.py", *given]), []
