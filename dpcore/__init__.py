@@ -1,4 +1,4 @@
-"""Differentially private linear models and statistics behind one door."""
+"""Differentially private linear models and statistics: a session charges every release."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ REASONS = {
         Account ChargeLog""",
     "digits of noise, for a new law alone": """
         DigitStream GridScale""",
-    "of the registry and the door: a line of docs/plugins.md or docs/interactive.md": """
+    "of the registry and the session: a line of docs/plugins.md or docs/interactive.md": """
         Sensitivity
         PrivacyStatement Registry Units optimizer_facts sealed""",
     "a part of the admission test, which takes seconds: docs/plugins.md shows it": """

@@ -71,7 +71,7 @@ def test_it_trains_and_states_its_privacy(dpcore, tmp_path, relation):
         f"This model is (0.5, 1e-07)-differentially private under {relation} of a row, as "
         "enforced by the zcdp filter (tight conversion). In words: "
     )
-    # It goes through the door with our parts only, so nobody else's code need be trusted.
+    # Our parts alone answer and draw, so nobody else's code need be trusted.
     assert privacy["parts_not_from_dpcore"] == []
     assert "code" not in privacy  # All files of ours are those of the manifest.
 

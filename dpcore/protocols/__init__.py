@@ -1,9 +1,9 @@
 """The protocols of the parts. Structural: a plugin implements them, it inherits nothing.
 
 Here are the parts that answer, release and account. Beside them are the optimizer (``optimizer``),
-what it is told (``problem``), its door (``session``), releases in several steps (``interactive``),
-engines of rows elsewhere (``file_engine``), and users who each keep their rows (``user_pool``).
-What a class states of itself is checked when it is loaded, by the tables of
+what it is told (``problem``), what answers it (``session``), releases in several steps
+(``interactive``), engines of rows elsewhere (``file_engine``), and users who each keep their rows
+(``user_pool``). What a class states of itself is checked when it is loaded, by the tables of
 ``dpcore.registry.tables.optimizer_spec``.
 """
 

@@ -1,4 +1,4 @@
-"""The door that an optimizer is handed: noisy answers, and nothing else."""
+"""The session that an optimizer is handed: noisy answers, and nothing else."""
 
 from __future__ import annotations
 

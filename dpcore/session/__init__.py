@@ -1,1 +1,1 @@
-"""The single door: charge, then draw."""
+"""The only way to the rows: charge, then draw."""

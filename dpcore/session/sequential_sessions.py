@@ -29,7 +29,7 @@ OnRelease: TypeAlias = Callable[[Any], None] | None  # called with that after ea
 
 @dataclass(eq=False)
 class SequentialSessions:
-    """All that a report reads off a session, of several. No door: each session is its own.
+    """All that a report reads off a session, of several. It releases nothing itself.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The single door: an optimizer gets noisy answers here, and nothing else."""
+"""The session: an optimizer gets noisy answers here, and nothing else."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def release_watched():
     assert watched.asked
 
 
-def test_a_session_draws_through_the_door(monkeypatch):
+def test_a_session_draws_as_its_account_does(monkeypatch):
     release_watched()
     monkeypatch.setattr(Account, "charge_then_draw", draw_then_charge)
     with pytest.raises(AssertionError, match="before the charge"):

@@ -1,4 +1,4 @@
-"""Interactive mechanisms through the door: charged at the start, alone while open, deaf after."""
+"""Interactive mechanisms of a session: charged at the start, alone while open, deaf after."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""The door: order of its steps, refusals, the ledger."""
+"""The session: order of its steps, refusals, the ledger."""
 
 import copy
 import copyreg

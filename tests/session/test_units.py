@@ -1,4 +1,4 @@
-"""Units of several rows at the door: what k rows can do to an answer, and what is refused."""
+"""Units of several rows in a session: what k rows can do to an answer, and what is refused."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -140,20 +140,20 @@ def test_noise_follows_the_unit_and_the_cost_stays(relation, times):
             seen.append(sensitivity.bound)
             return super().release(exact, sensitivity, noise)
 
-    door = session(relation)
-    door.release(RowCount(), Noisy(20.0))
+    opened = session(relation)
+    opened.release(RowCount(), Noisy(20.0))
     assert seen == [times]
     of_rows = TableSession(
         LocalEngine(ROWS.table()), ZcdpAccountant.from_budget(1.0, 1e-6), ADD, SeededNoise(1)
     )
     of_rows.release(RowCount(), Noisy(20.0))
-    assert door.ledger[0].cost == pytest.approx(of_rows.ledger[0].cost, rel=1e-9)
+    assert opened.ledger[0].cost == pytest.approx(of_rows.ledger[0].cost, rel=1e-9)
 
 
 def test_selections_are_by_k_times_the_range():
-    door = session(accountant=PureAccountant)
-    door.release(sums(PROBLEMS[ADD])[-1], Exponential(40.0))
-    assert len(door.ledger) == 1
+    opened = session(accountant=PureAccountant)
+    opened.release(sums(PROBLEMS[ADD])[-1], Exponential(40.0))
+    assert len(opened.ledger) == 1
 
 
 @dataclass(frozen=True)
@@ -191,20 +191,20 @@ class Random(RowCount):
     ids=lambda query: type(query).__name__,
 )
 def test_what_rests_on_a_theorem_for_one_row_is_refused_uncharged(query):
-    door = session()
+    opened = session()
     with pytest.raises(InvalidInputError, match="guarantee for one row.*units of several rows"):
-        door.release(query, Gaussian(20.0))
-    assert door.ledger == ()
+        opened.release(query, Gaussian(20.0))
+    assert opened.ledger == ()
 
 
 def test_mechanisms_of_several_questions_and_rows_in_parts_are_refused():
     class Interactive:
         kind = "interactive"
 
-    door = session(kind=TableSession)
+    opened = session(kind=TableSession)
     with pytest.raises(InvalidInputError, match="Interactive has a guarantee for one row"):
-        door.start(Interactive())
-    assert door.ledger == ()
+        opened.start(Interactive())
+    assert opened.ledger == ()
     whole = WholeSession(
         LocalEngine(table_of(UNITS >= 0)),
         ZcdpAccountant.from_budget(1.0, 1e-6),
@@ -223,10 +223,10 @@ def test_no_rule_is_made_up_for_other_relations():
 
 def test_a_query_about_rows_is_refused_in_a_run_about_units():
     of_rows = make_problem(ROWS, ADD, Logistic())
-    door = session()
+    opened = session()
     with pytest.raises(InvalidInputError, match="rows_per_unit=None"):
-        door.release(ClippedGradientSum(of_rows, np.zeros(5), 1.0), Gaussian(20.0))
-    assert door.ledger == ()
+        opened.release(ClippedGradientSum(of_rows, np.zeros(5), 1.0), Gaussian(20.0))
+    assert opened.ledger == ()
 
 
 @pytest.mark.parametrize("sampler", [PoissonSample, Batch])
@@ -275,14 +275,14 @@ def test_no_release_of_an_algorithm_moves_further_than_its_noise_hides(optimizer
     if isinstance(optimizer, DpGd):
         accountant = GdpAccountant.from_budget(5.0, 1e-6)
     engine, problem = LocalEngine(table_of(UNITS < 15)), PROBLEMS[relation]
-    door = Recorded(engine, accountant, relation, SeededNoise(2), problem=problem)
-    optimizer.minimize(problem, door)
-    assert len(door.asked) >= 3
+    opened = Recorded(engine, accountant, relation, SeededNoise(2), problem=problem)
+    optimizer.minimize(problem, opened)
+    assert len(opened.asked) >= 3
     for unit in (0, 7, 14):
         kept = (UNITS < 15) & (UNITS != unit)
         if relation is REPLACE:
             kept |= UNITS == 16
-        for query in door.asked:
+        for query in opened.asked:
             stated = sensitivity_of_units(query, relation, K)
             change = engine.answer(query) - LocalEngine(table_of(kept)).answer(query)
             norm, spread = sizes(change, stated)

@@ -71,10 +71,10 @@ def with_units(rows, n_blocks=2, known=2):
 def test_no_coin_is_tossed_for_a_row_where_units_have_several():
     sample = PoissonSample(RowCount(), 0.5)
     for table in (ROWS.table(), with_units(ROWS, known=1)):
-        door = of_units(table)
+        session = of_units(table)
         with pytest.raises(InvalidInputError, match="built without them|of all blocks, or of none"):
-            door.release(sample, Gaussian(2.0))
-        assert door.ledger == ()
+            session.release(sample, Gaussian(2.0))
+        assert session.ledger == ()
     assert of_units(with_units(ROWS)).release(sample, Gaussian(2.0)).shape == (1,)
 
 

@@ -76,7 +76,7 @@ def test_the_line_is_told_the_noise_that_is_added(relation, rows_per_unit, monke
         told.append(deviation)
         return CountsLine()
 
-    class Door(TableSession):
+    class RecordingSession(TableSession):
         def release(self, query, mechanism):
             if query.kind == "calibration":
                 moved = query.sensitivity(self.relation).bound
@@ -86,7 +86,7 @@ def test_the_line_is_told_the_noise_that_is_added(relation, rows_per_unit, monke
             return super().release(query, mechanism)
 
     monkeypatch.setattr(of_a_run, "counts_line", telling)
-    monkeypatch.setattr("dpcore.fitting.run_sessions.TableSession", Door)
+    monkeypatch.setattr("dpcore.fitting.run_sessions.TableSession", RecordingSession)
     X, positive = made_rows(400)
     columns = {f"x{k}": {"kind": "numeric", "lower": -1, "upper": 1} for k in range(8)}
     columns["y"] = {"kind": "label", "classes": [False, True]}

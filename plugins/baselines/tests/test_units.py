@@ -48,7 +48,7 @@ def test_steps_are_told_the_noise_that_is_added(frame, relation, clip_unit, monk
         told.append(deviation)
         return next_step(self, v, gradient, deviation)
 
-    class Door(TableSession):
+    class RecordingSession(TableSession):
         def release(self, query, mechanism):
             if query.kind == "gradient":
                 moved = sensitivity_of_units(query, self.relation, 6).bound
@@ -56,7 +56,7 @@ def test_steps_are_told_the_noise_that_is_added(frame, relation, clip_unit, monk
             return super().release(query, mechanism)
 
     monkeypatch.setattr(StepSize, "next_step", telling)
-    monkeypatch.setattr("dpcore.fitting.run_sessions.TableSession", Door)
+    monkeypatch.setattr("dpcore.fitting.run_sessions.TableSession", RecordingSession)
     asked = {"relation": relation, "params": {"clip_unit": clip_unit, "steps": 3}}
     fit(frame, schema=SCHEMA | {"rows": 1800}, epsilon=8.0, algo="dp-gd", **asked)
     assert len(told) == 3 and told == pytest.approx(added)

@@ -1,4 +1,4 @@
-"""Rows held out of a search, and the door to them: scores with noise, or a choice.
+"""Rows held out of a search, and the session over them: scores with noise, or a choice.
 
 Proof for the two sides. A unit (a row, where the schema has none) is in one side, trained on or
 held out, by coins that do not depend on any row: its own coin where the number of units is private,

@@ -1,4 +1,4 @@
-"""A session that records what passes through the door, and the exact answers behind it."""
+"""A session that records what is asked and released, and the exact answers before the noise."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class CountingSession(TableSession):
 
 
 class RecordingSession(CountingSession):
-    """A session that records what passes through the door."""
+    """A session that records what is asked and released."""
 
     def __init__(
         self,

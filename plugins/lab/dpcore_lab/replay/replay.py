@@ -1,7 +1,7 @@
 """Replay a run's released values on another table (Cebere et al., PETS 2026).
 
 If an optimizer uses released values only, the replay asks the same questions in the same order and
-ends at the same bits whatever table lies behind the door; and each pair of exact answers is a
+ends at the same bits whatever table the session is of; and each pair of exact answers is a
 test of the declared sensitivity.
 """
 

@@ -80,7 +80,7 @@ def test_the_line_is_told_the_noise_that_is_added_and_how_sure_the_model_is(
     told, added = [], []
     same = counted.counts_line(np.zeros(22), 1.0)  # Nothing is clear of its noise.
 
-    class Door(TableSession):
+    class RecordingSession(TableSession):
         def release(self, query, mechanism):
             if query.kind == "calibration":
                 moved = query.sensitivity(self.relation).bound
@@ -89,7 +89,7 @@ def test_the_line_is_told_the_noise_that_is_added_and_how_sure_the_model_is(
             return super().release(query, mechanism)
 
     monkeypatch.setattr(counted, "counts_line", lambda *asked: told.append(asked) or same)
-    monkeypatch.setattr("dpcore.fitting.run_state.TableSession", Door)
+    monkeypatch.setattr("dpcore.fitting.run_state.TableSession", RecordingSession)
     X, y = rows(500)
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y, who=np.arange(500) // 5)
     numbers = {name: {"kind": "numeric", "lower": -1, "upper": 1} for name in "abc"}

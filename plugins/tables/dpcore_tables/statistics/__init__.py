@@ -1,4 +1,4 @@
-"""Statistics of a table behind the same door as models, and the check of a schema."""
+"""Statistics of a table by the same session as models, and the check of a schema."""
 
 from dpcore_tables.statistics.categorical_column import CategoricalColumn
 from dpcore_tables.statistics.columns import NumericColumn, column_of, numeric_column

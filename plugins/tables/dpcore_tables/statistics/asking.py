@@ -1,4 +1,4 @@
-"""Ready statistics of columns: each asks a query through a door, for a share of the budget."""
+"""Ready statistics of columns: each asks a session a query, for a share of the budget."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _WITHIN = 1 - Fraction(1, 2**40)
 
 
 class Statistics(Unshareable):
-    """A door with ready statistics: of all rows, or of those of a part.
+    """A session with ready statistics: of all rows, or of those of a part.
 
     Each takes ``share``, of the session's whole budget: 0.25 is a quarter of it, in the
     accountant's unit. Noise is normal where the accountant has a rule for it, else Laplace. What is
@@ -101,7 +101,7 @@ class Statistics(Unshareable):
         return self._session.ledger
 
     def _where(self, where: Where) -> Statistics:
-        """Return the door to the rows that meet a condition (``OpenSession``)."""
+        """Return the session over the rows that meet a condition (``OpenSession``)."""
         raise InvalidInputError("A condition (where=) is of the whole session, not of a part.")
 
     def count(self, *, share: float, where: Where | None = None) -> float:

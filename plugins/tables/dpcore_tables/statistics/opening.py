@@ -1,4 +1,4 @@
-"""``open_session``: rows and public facts in, a door to them out."""
+"""``open_session``: rows and public facts in, a session over them out."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def open_session(
     analyst: str = "",
     same_table: bool = False,
 ) -> OpenSession:
-    """Return a session over the rows, for statistics of one's own: a door, and no model.
+    """Return a session over the rows, for statistics of one's own, and no model.
 
     Parameters
     ----------

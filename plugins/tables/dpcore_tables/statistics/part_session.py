@@ -1,4 +1,4 @@
-"""Doors to all rows and to the rows of a part, over one budget: a unit is in one part."""
+"""Sessions over all rows and over the rows of a part, over one budget: a unit is in one part."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class WholeSession(TableSession):
         self._column: str | None = None
 
     def part(self, column: str, name: str, engine: Engine, problem: Problem) -> PartSession:
-        """Return the door to the rows of a part.
+        """Return the session over the rows of a part.
 
         ``column`` : by which the rows are in parts. ``name`` : of the part, in the ledger; no two
         parts have the same. ``engine`` : answers of its rows, which are in no other part.
@@ -77,8 +77,9 @@ class WholeSession(TableSession):
         return PartSession(self, name, engine, problem)
 
     def selected(self, engine: Engine, problem: Problem) -> SelectedSession:
-        """Return the door to rows that meet a condition. ``engine`` : answers of these. ``problem``
-        : the public facts of them. Raises InvalidInputError as ``part`` does for a relation."""
+        """Return the session over rows that meet a condition. ``engine`` : answers of these.
+        ``problem`` : the public facts of them. Raises InvalidInputError as ``part`` does for a
+        relation."""
         self._require_this_process()
         self._require_rows()
         return SelectedSession(self, engine, problem)
@@ -98,8 +99,8 @@ class WholeSession(TableSession):
 
 
 class PartSession(TableSession):
-    """The door to the rows of a part: its releases are in the whole session's ledger, charged by
-    its filter, and one at a time with all others. ``WholeSession.part`` makes it.
+    """The session over the rows of a part: its releases are in the whole session's ledger, charged
+    by its filter, and one at a time with all others. ``WholeSession.part`` makes it.
 
     Under replace-one a part may lose a row, get one, or have one replaced, and its number of rows
     is not public: the sensitivity of a question is the larger of those under both relations.
@@ -165,8 +166,8 @@ class PartSession(TableSession):
 
 
 class SelectedSession(PartSession):
-    """The door to the rows that meet a public condition on each row by itself, which is charged as
-    one to all rows.
+    """The session over the rows that meet a public condition on each row by itself, which is
+    charged as one to all rows.
 
     Of two tables that differ in a row, the rows that meet it are the same, or differ in that row:
     under add-or-remove-one it is there or not, and under replace-one it is there, gone, new or

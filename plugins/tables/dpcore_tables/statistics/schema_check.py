@@ -1,7 +1,7 @@
 """The fit of a schema to the rows of a file or a frame: the share of cells that it clamps or does
 not know.
 
-Exact for the owner of the rows, or noisy, through the same door as every other release.
+Exact for the owner of the rows, or noisy, by the same session as every other release.
 """
 
 from __future__ import annotations

@@ -77,8 +77,8 @@ class OpenSession(Statistics):
         return self._run.statement(**self._opened.stated()).to_dict("What was released")
 
     def parts(self, column: str) -> dict[Value | None, Statistics]:
-        """Return a door to the rows of each level of a column of listed levels; ``None`` is that
-        to the rows of any other value.
+        """Return a session over the rows of each level of a column of listed levels; ``None`` is
+        that over the rows of any other value.
 
         Each row is in one part, so a budget may be spent on every part: under add-or-remove-one
         what the parts cost is the largest of their costs, under replace-one the sum of the two
@@ -92,8 +92,8 @@ class OpenSession(Statistics):
         return dict(self._parts[column])
 
     def _where(self, where: Where) -> Statistics:
-        """Return the door to the rows that meet a condition. Its rows are kept: to ask again does
-        not read them again.
+        """Return the session over the rows that meet a condition. Its rows are kept: to ask again
+        does not read them again.
 
         Raises InvalidInputError for a column without listed levels, or a level that is none.
         """

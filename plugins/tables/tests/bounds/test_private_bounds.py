@@ -39,7 +39,7 @@ def fitted(settings, sessions=None):
     return Run(make_plan(settings), waiting(), on_release=on_release).model()
 
 
-class Door(TableSession):
+class RecordingSession(TableSession):
     """A session that keeps what it released, but for what a dry run did."""
 
     released: list = []
@@ -54,9 +54,9 @@ class Door(TableSession):
 
 @pytest.fixture
 def released(monkeypatch):
-    Door.released = []
-    monkeypatch.setattr(run_state, "TableSession", Door)
-    return Door.released
+    RecordingSession.released = []
+    monkeypatch.setattr(run_state, "TableSession", RecordingSession)
+    return RecordingSession.released
 
 
 def charges_of(model, sessions):
@@ -96,8 +96,8 @@ def test_bounds_are_charged_to_the_runs_own_budget(accountant, mechanism, relati
 def test_a_share_that_is_not_charged_is_found(monkeypatch):
     right = run.RunSteps.before
 
-    def unspent(steps, state, door):
-        state = right(steps, state, door)
+    def unspent(steps, state, session):
+        state = right(steps, state, session)
         return replace(state, accountant=state.facts.accountant)
 
     monkeypatch.setattr(run.RunSteps, "before", unspent)
@@ -108,7 +108,7 @@ def test_a_share_that_is_not_charged_is_found(monkeypatch):
 
 
 def follow_from(model, released):
-    """Raise AssertionError unless the model's bounds follow from what the door gave out."""
+    """Raise AssertionError unless the model's bounds follow from what the session released."""
     ((kind, scale, counts),) = released
     assert kind == "bounds"
     added = CountNoise(float(scale.over(1.0, 0)), True, 2)

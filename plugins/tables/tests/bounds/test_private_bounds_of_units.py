@@ -29,7 +29,7 @@ def frame():
     return pd.DataFrame({"id": [f"p{i % N_UNITS}" for i in range(x.size)], "x": x, "y": labels})
 
 
-class Door(TableSession):
+class RecordingSession(TableSession):
     """A session that keeps what it released, and how, but for what a dry run did."""
 
     released: list = []
@@ -46,9 +46,9 @@ class Door(TableSession):
 
 @pytest.fixture
 def released(monkeypatch):
-    Door.released = []
-    monkeypatch.setattr(run_state, "TableSession", Door)
-    return Door.released
+    RecordingSession.released = []
+    monkeypatch.setattr(run_state, "TableSession", RecordingSession)
+    return RecordingSession.released
 
 
 def fitted(frame, algo="dp-gd", relation="add-or-remove-one", **options):
@@ -92,7 +92,7 @@ def test_bounds_are_charged_for_all_rows_of_a_unit(
 
 
 def test_a_charge_for_one_row_is_found(frame, released, monkeypatch):
-    class OfRows(Door):
+    class OfRows(RecordingSession):
         def __init__(self, *args, problem=None, **options):
             super().__init__(*args, **options)
 

@@ -145,9 +145,9 @@ def test_the_sensitivity_under_a_condition_is_the_largest_change_and_no_less():
     worst = max(np.linalg.norm(one - other) for one in answers for other in answers)
     query = NumericSums((numeric_column(SCHEMA, "age"),))
     with opened(relation="replace-one") as session:
-        door = session._where({"sex": "f"})._session
-        stated = door._sensitivity(query).bound
-        assert door._sensitivity(RowCount()).bound == 1
+        selected = session._where({"sex": "f"})._session
+        stated = selected._sensitivity(query).bound
+        assert selected._sensitivity(RowCount()).bound == 1
     assert worst <= stated == pytest.approx(worst, rel=1e-9)
     # A twin that takes the sensitivity of the same question to all rows, whose number is public.
     assert worst > query.sensitivity(relation).bound
@@ -198,9 +198,9 @@ def test_the_sensitivity_of_units_under_a_condition_covers_every_change(relation
     query = NumericSums((numeric_column(SCHEMA, "age"),))
     frame = FRAME.assign(who=np.arange(N) // 2)
     with open_session(frame, schema=OF_UNITS, relation=relation) as session:
-        door = session._where({"sex": "f"})._session
-        stated = door._sensitivity(query).bound
-        assert door._sensitivity(RowCount()).bound == 2 * STEPS[relation]
+        selected = session._where({"sex": "f"})._session
+        stated = selected._sensitivity(query).bound
+        assert selected._sensitivity(RowCount()).bound == 2 * STEPS[relation]
     assert worst <= stated == pytest.approx(2 * STEPS[relation] * np.sqrt(1.25))
     # A twin that takes what a row does.
     assert worst > query.sensitivity(NeighboringRelation(relation)).bound

@@ -343,7 +343,7 @@ def test_rows_are_in_parts_by_one_column():
     assert first["yes"] is again["yes"] and first["yes"].count(share=0.1) > 0
     with pytest.raises(InvalidInputError, match="two parts at a time"):
         session.parts("region")
-    # The door decides, of two threads too; and nobody has a second one.
+    # The session decides, of two threads too; and nobody has a second one.
     with pytest.raises(InvalidInputError, match="two parts at a time"):
         session._split("region", column_of(SCHEMA, "region"))
     for copied in (copy.copy, copy.deepcopy, pickle.dumps):

@@ -42,18 +42,18 @@ def problem(relation, n):
 
 
 def opened(relation=ADD, epsilon=1.0, names=("a", "b", "c", "rest")):
-    """Return the door to all rows and those to their parts, by name."""
+    """Return the session over all rows and those over their parts, by name."""
     accountant = PureAccountant.from_budget(epsilon, 0.0)
     n = 300 if relation.size_is_public else None
     whole = WholeSession(
         CountingEngine(table()), accountant, relation, SeededNoise(1), problem(relation, n)
     )
     tables = split_table(table(), LEVELS.codes, 4)
-    doors = {
+    sessions = {
         name: whole.part("x", name, CountingEngine(part), problem(relation, None))
         for name, part in zip(names, tables, strict=True)
     }
-    return whole, doors
+    return whole, sessions
 
 
 def costs(epsilon):
@@ -82,14 +82,14 @@ class Tells(RowCount):
 
 
 def test_an_answer_of_a_part_that_ends_in_an_error_ends_all_of_them():
-    whole, doors = opened()
+    whole, sessions = opened()
     with pytest.raises(ValueError):
-        doors["a"].release(Tells("l1"), costs(0.1))
-    for door in (whole, doors["a"], doors["b"]):
+        sessions["a"].release(Tells("l1"), costs(0.1))
+    for session in (whole, sessions["a"], sessions["b"]):
         with pytest.raises(InvalidInputError, match="ended in an error or an interrupt"):
-            door.release(COUNT, costs(0.1))
+            session.release(COUNT, costs(0.1))
         with pytest.raises(InvalidInputError, match="no guarantee to state"):
-            door.require_whole()
+            session.require_whole()
     assert len(whole.ledger) == 1 and whole.accountant.spent > 0
 
 
@@ -140,11 +140,11 @@ def test_the_largest_part_is_charged_whatever_the_order():
 def test_what_does_not_fit_is_refused_with_nothing_asked():
     whole, parts = opened()
     parts["a"].release(COUNT, costs(0.75))
-    for door in (whole, parts["a"]):
-        asked, charged = len(door._engine.answers), whole.ledger
+    for session in (whole, parts["a"]):
+        asked, charged = len(session._engine.answers), whole.ledger
         with pytest.raises(BudgetExceededError):
-            door.release(COUNT, costs(0.375))
-        assert (len(door._engine.answers), whole.ledger) == (asked, charged)
+            session.release(COUNT, costs(0.375))
+        assert (len(session._engine.answers), whole.ledger) == (asked, charged)
     parts["b"].release(COUNT, costs(1.0))
     with pytest.raises(BudgetExceededError):
         whole.release(COUNT, costs(2.0**-20))
@@ -273,9 +273,9 @@ def test_parts_and_whole_answer_one_at_a_time():
     whole, parts = opened(epsilon=4.0)
     question = COUNT.sensitivity(ADD)
     exchange = parts["a"].start(NoiseReduction(COUNT, (0.5, 1.0), 0.5, 1e6, question))
-    for door in (whole, parts["a"], parts["b"]):
+    for session in (whole, parts["a"], parts["b"]):
         with pytest.raises(InvalidInputError, match="is open"):
-            door.release(COUNT, costs(0.5))
+            session.release(COUNT, costs(0.5))
     exchange.close()
     parts["b"].release(COUNT, costs(0.5))
     assert whole.ledger[0].part == "a"
@@ -284,9 +284,9 @@ def test_parts_and_whole_answer_one_at_a_time():
 def test_a_closed_session_answers_nobody():
     whole, parts = opened()
     whole.close()
-    for door in (whole, parts["a"]):
+    for session in (whole, parts["a"]):
         with pytest.raises(InvalidInputError, match="closed"):
-            door.release(COUNT, costs(0.5))
+            session.release(COUNT, costs(0.5))
     whole.close()
 
 

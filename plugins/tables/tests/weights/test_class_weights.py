@@ -148,7 +148,7 @@ def test_counts_are_charged_to_the_runs_own_budget(accountant, mechanism, relati
     assert "for 5% of the same budget" in model.privacy["sentence"]
 
 
-class Door(TableSession):
+class RecordingSession(TableSession):
     """A session that keeps what it released, but for what a dry run did."""
 
     released: list = []
@@ -162,23 +162,23 @@ class Door(TableSession):
 
 
 def follow_from_what_was_released(model):
-    """Raise AssertionError unless the weights follow from what the door gave out."""
-    ((counts, scale),) = Door.released
+    """Raise AssertionError unless the weights follow from what the session released."""
+    ((counts, scale),) = RecordingSession.released
     expected = balanced_weights(counts, max(1.0, scale), 10.0)
     assert list(model.class_weights.values()) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.fixture
-def door(monkeypatch):
-    Door.released = []
-    monkeypatch.setattr(run_state, "TableSession", Door)
+def recorded(monkeypatch):
+    RecordingSession.released = []
+    monkeypatch.setattr(run_state, "TableSession", RecordingSession)
 
 
-def test_balanced_weights_follow_from_what_the_door_gave_out(door):
+def test_balanced_weights_follow_from_what_the_session_released(recorded):
     follow_from_what_was_released(fitted(class_weight="balanced"))
 
 
-def test_weights_of_exact_counts_are_found(door, monkeypatch):
+def test_weights_of_exact_counts_are_found(recorded, monkeypatch):
     def exact(counts, floor, largest):
         return balanced_weights(np.bincount(RARE), floor, largest)
 
@@ -195,7 +195,7 @@ def test_balanced_weights_are_within_their_limits():
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_a_unit_moves_the_counts_by_all_of_its_rows(relation, door):
+def test_a_unit_moves_the_counts_by_all_of_its_rows(relation, recorded):
     frame = pd.DataFrame({"id": np.arange(N) // 4, "x": X[:, 0], "y": RARE})
     columns = {
         "x": {"kind": "numeric", "lower": 0, "upper": 1},
@@ -206,7 +206,7 @@ def test_a_unit_moves_the_counts_by_all_of_its_rows(relation, door):
     plan = make_plan(settings("dp-gd", epsilon=2.0, class_weight="balanced", **few))
     Run(plan, dataset_from_arrays(frame, None, schema=schema)).model()
     Run(plan, dataset_from_arrays(X, RARE, classes=(0, 1), **BOUNDED)).model()
-    of_units, of_rows = (scale for _, scale in Door.released)
+    of_units, of_rows = (scale for _, scale in RecordingSession.released)
     assert of_units == pytest.approx(4 * of_rows * UNITS_MORE[relation])
 
 
@@ -247,10 +247,10 @@ def test_weights_of_a_real_valued_target_are_refused(charges):
     assert not charges
 
 
-def test_what_refuses_the_run_refuses_it_before_the_counts(door):
+def test_what_refuses_the_run_refuses_it_before_the_counts(recorded):
     with pytest.raises(InvalidInputError, match="clip_unit needs units"):
         fitted(class_weight="balanced", params={"clip_unit": True})
-    assert not Door.released
+    assert not RecordingSession.released
 
 
 def test_classes_are_named_as_a_label_reads_them():

@@ -1,4 +1,4 @@
-"""A user's sample and noise, and a pool's, are drawn through the door that sessions have."""
+"""A user's sample and noise, and a pool's, are drawn as sessions draw theirs."""
 
 import numpy as np
 import pytest
