@@ -1,13 +1,13 @@
-"""Claims of pages, rerun: each carries its command, where its figures are in the output, and a
+"""Claims of pages, rerun: each carries its command, where its numbers are in the output, and a
 tolerance.
 
     python bench/claims.py                 # all, for hours; DPCORE_DATA_DIR as for figures
     python bench/claims.py --cheap         # those that CI reruns
     python bench/claims.py --page TEXT     # of the pages whose path has TEXT
 
-A page has `<!-- claim: COMMAND => REGULAR EXPRESSION; within TOLERANCE -->FIGURES<!--/-->`, and
-"long claim" where the command takes more than a second. Each group of the expression is a figure,
-and whatever is between the figures is words. One figure beside two groups is the ratio of the
+A page has `<!-- claim: COMMAND => REGULAR EXPRESSION; within TOLERANCE -->NUMBERS<!--/-->`, and
+"long claim" where the command takes more than a second. Each group of the expression is a number,
+and whatever is between the numbers is words. One number beside two groups is the ratio of the
 larger to the smaller. A line may end wherever there is a space. TOLERANCE is a number, or a
 share as in `1 %`. A FOLDER in the command is a new one. Exit code 1 if a claim does not hold.
 """
@@ -38,9 +38,9 @@ class Claim:
 
     Parameters
     ----------
-    page : its path from the checkout. ``figures`` : as the page has them.
-    command : what is run. ``pattern`` : where its groups are figures of what is printed.
-    tolerance : by how much a figure may differ; ``relative`` : as a share of it.
+    page : its path from the checkout. ``numbers`` : as the page has them.
+    command : what is run. ``pattern`` : where its groups are numbers of what is printed.
+    tolerance : by how much a number may differ; ``relative`` : as a share of it.
     long : CI does not rerun it.
     """
 
@@ -49,7 +49,7 @@ class Claim:
     pattern: str
     tolerance: float
     relative: bool
-    figures: tuple[float, ...]
+    numbers: tuple[float, ...]
     long: bool
 
 
@@ -70,9 +70,9 @@ def claims_of(text: str, page: str) -> Iterator[Claim]:
         raise ValueError(f"{page} has a claim that is not written as one.")
     for mark in marks:
         is_long, command, pattern, tolerance, share, shown = mark.groups()
-        figures = tuple(map(_number, _NUMBER.findall(shown)))
+        numbers = tuple(map(_number, _NUMBER.findall(shown)))
         within = float(tolerance) / (100 if share else 1)
-        yield Claim(page, command, pattern, within, bool(share), figures, bool(is_long))
+        yield Claim(page, command, pattern, within, bool(share), numbers, bool(is_long))
 
 
 @functools.cache
@@ -96,11 +96,11 @@ def fault_of(claim: Claim, run: Callable[[str], str] = printed_by) -> str | None
     if found is None:
         return f"nothing printed is as in {claim.pattern!r}"
     printed = [_number(text) for text in found.groups()]
-    if len(claim.figures) == 1 and len(printed) == 2:
+    if len(claim.numbers) == 1 and len(printed) == 2:
         printed = [max(printed) / min(printed)]
-    if len(printed) != len(claim.figures):
-        return f"{len(claim.figures)} figures, and {len(printed)} printed"
-    for stated, now in zip(claim.figures, printed, strict=True):
+    if len(printed) != len(claim.numbers):
+        return f"{len(claim.numbers)} numbers, and {len(printed)} printed"
+    for stated, now in zip(claim.numbers, printed, strict=True):
         if not abs(stated - now) <= claim.tolerance * (abs(now) if claim.relative else 1):
             return f"stated {stated:g}, printed {now:g}"
     return None

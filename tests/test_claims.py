@@ -1,4 +1,4 @@
-"""What pages claim of algorithms, files and figures agrees with the code, and with other pages."""
+"""What pages claim of algorithms, files and numbers agrees with the code, and with other pages."""
 
 import functools
 import importlib
@@ -73,10 +73,10 @@ def test_cheap_claims_of_pages_hold(claims):
     cheap = [claim for claim in every if not claim.long]
     faults = {(claim.page, claim.command): claims.fault_of(claim, printed) for claim in cheap}
     assert len(cheap) > 10 and {key: fault for key, fault in faults.items() if fault} == {}
-    # Each has a figure, so that one of another size is found.
+    # Each has a number, so that one of another size is found.
     for claim in cheap:
-        wrong = replace(claim, figures=tuple(2 * figure for figure in claim.figures))
-        assert claim.figures and claims.fault_of(wrong, printed)
+        wrong = replace(claim, numbers=tuple(2 * number for number in claim.numbers))
+        assert claim.numbers and claims.fault_of(wrong, printed)
     assert any(claim.long for claim in every)
 
 
@@ -104,7 +104,7 @@ def test_a_claim_is_held_to_its_tolerance(claims, within, shown, output, holds):
 
 def test_a_claim_may_go_on_in_the_next_line(claims):
     (claim,) = claims.claims_of(CLAIM.format("0.1", "1 and 2").replace(" ", "\n"), "page")
-    assert claim.command == "dpcore account" and claim.figures == (1.0, 2.0)
+    assert claim.command == "dpcore account" and claim.numbers == (1.0, 2.0)
     assert claims.fault_of(claim, lambda command: "rho 1 mu 2") is None
 
 

@@ -150,29 +150,29 @@ def test_every_numbered_item_of_a_paper_has_a_row(paper):
     assert without == []
 
 
-def beyond(here, figure_of, measure="accuracy"):
+def beyond(here, number_of, measure="accuracy"):
     """Return the differences of a measure in a cell that are beyond their intervals."""
     queries = re.findall(rf"\{{([^}}]* - [^}}]*; {measure})\}}", here)
-    found = re.findall(r"(\S+) ± ([\d.]+)", ", ".join(map(figure_of, queries)))
+    found = re.findall(r"(\S+) ± ([\d.]+)", ", ".join(map(number_of, queries)))
     return [value for value, half in found if abs(float(value)) > float(half)]
 
 
 def test_a_difference_within_its_interval_is_so_in_the_file(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "bench" / "figures"))
-    figure_of = importlib.import_module("pages").figure_of
+    number_of = importlib.import_module("pages").number_of
     every = [row for rows_of in by_paper().values() for row in rows_of]
     within = [here for _, _, here, _, verdict in every if verdict.startswith("within the interval")]
     plain = [each for each in every if re.fullmatch("within the interval(;.*)?", each[-1])]
     assert len(within) > len(plain) > 0
-    assert {item: beyond(here, figure_of) for item, _, here, *_ in plain} == {
+    assert {item: beyond(here, number_of) for item, _, here, *_ in plain} == {
         item: [] for item, *_ in plain
     }
     # Those that say where they are not.
-    assert any(beyond(here, figure_of) for here in within)
+    assert any(beyond(here, number_of) for here in within)
     of_objectives = {
         item: verdict
         for item, _, here, _, verdict in every
-        if "within the interval" in verdict and beyond(here, figure_of, "objective")
+        if "within the interval" in verdict and beyond(here, number_of, "objective")
     }
     silent = {item for item, verdict in of_objectives.items() if "objective" not in verdict}
     assert len(of_objectives) > 3 and silent == set()

@@ -1,17 +1,17 @@
-"""Figures and tables of pages that are those of committed CSV files: what a page says is compared
+"""Numbers and tables of pages that are those of committed CSV files: what a page says is compared
 with the files, or written from them.
 
     python bench/figures/pages.py            # which differ
-    python bench/figures/pages.py --write    # pages with the figures of the files
+    python bench/figures/pages.py --write    # pages with the numbers of the files
 
-A page has a figure between `<!--= FILE; KEY; ...; COLUMN -->` and `<!--/-->`. The keys are values
+A page has a number between `<!--= FILE; KEY; ...; COLUMN -->` and `<!--/-->`. The keys are values
 of the first columns of `bench/results/figures/FILE.csv`, or of that file in `bench/results`. A key
-with a comma is several, each with its figure; `A - B` is the difference of two, whose interval is
-the root of the sum of the squares, and `A / B` the ratio. With the column `e^COLUMN` a figure is
+with a comma is several, each with its number; `A - B` is the difference of two, whose interval is
+the root of the sum of the squares, and `A / B` the ratio. With the column `e^COLUMN` a number is
 the exponential.
 
 A table of papers' items, between `<!-- papers: NAME; NAME -->` and `<!-- /papers -->`, has the rows
-of the papers of these names in `papers.csv` beside this script. Its cells have figures as
+of the papers of these names in `papers.csv` beside this script. Its cells have numbers as
 `{FILE; KEY; ...; COLUMN}`; a row of one cell is a paper, whose first words are its name.
 """
 
@@ -28,7 +28,7 @@ from pathlib import Path
 
 from committed import Row, read
 
-__all__ = ["PAGES", "figure_of", "filled", "main", "papers_table"]
+__all__ = ["PAGES", "number_of", "filled", "main", "papers_table"]
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "bench" / "results" / "figures"
@@ -61,7 +61,7 @@ def _row(name: str, keys: Sequence[str]) -> Row:
 
 
 def _value(name: str, keys: Sequence[str], column: str) -> tuple[float, float]:
-    """Return a figure and the half width of its interval, 0 where there is none."""
+    """Return a number and the half width of its interval, 0 where there is none."""
     for sign, operation in _BY.items():
         place = next((i for i, key in enumerate(keys) if sign in key), None)
         if place is not None:
@@ -78,7 +78,7 @@ def _value(name: str, keys: Sequence[str], column: str) -> tuple[float, float]:
 
 
 def _shown(column: str, value: float, half_width: float) -> str:
-    """Return a figure of an accuracy with one decimal, of anything else with three digits."""
+    """Return a number of an accuracy with one decimal, of anything else with three digits."""
     digits = 1
     if column != "accuracy":
         size = max(abs(value), 10.0**-_SIGNIFICANT)
@@ -88,7 +88,7 @@ def _shown(column: str, value: float, half_width: float) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}{width}"
 
 
-def figure_of(query: str) -> str:
+def number_of(query: str) -> str:
     """Return the text of `FILE; KEY; ...; COLUMN`."""
     name, *keys, column = (part.strip() for part in query.split(";"))
     every = itertools.product(*(key.split(", ") for key in keys))
@@ -100,7 +100,7 @@ def figure_of(query: str) -> str:
 
 
 def papers_table(names: Sequence[str]) -> str:
-    """Return the lines of the table of these papers' items, with the figures of the files.
+    """Return the lines of the table of these papers' items, with the numbers of the files.
 
     LookupError is raised for a name that no paper has.
     """
@@ -115,7 +115,7 @@ def papers_table(names: Sequence[str]) -> str:
     lines = [head, *(row for name in names for row in of[name])]
     text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
     text = text.replace("\n", f"\n|{'---|' * len(head)}\n", 1)
-    return re.sub(r"\{(.*?)\}", lambda found: figure_of(found[1]), text)
+    return re.sub(r"\{(.*?)\}", lambda found: number_of(found[1]), text)
 
 
 def _with_its_table(found: re.Match[str]) -> str:
@@ -123,8 +123,8 @@ def _with_its_table(found: re.Match[str]) -> str:
 
 
 def filled(text: str) -> str:
-    """Return the text of a page with the figures of the files and the table of the papers."""
-    text = _INLINE.sub(lambda found: f"{found[1]}{figure_of(found[2])}{found[3]}", text)
+    """Return the text of a page with the numbers of the files and the table of the papers."""
+    text = _INLINE.sub(lambda found: f"{found[1]}{number_of(found[2])}{found[3]}", text)
     return _PAPERS.sub(_with_its_table, text)
 
 
