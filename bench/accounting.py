@@ -1,7 +1,7 @@
-"""How much does each accountant give away, beside exact or known figures?
+"""How much does each accountant give away, beside exact or known values?
 
 Two tables. Epsilon at delta 1e-5 of Gaussian noise over Poisson samples, add-or-remove-one, at
-settings whose figure is known to four digits or so; and the noise multiplier of whole schedules, as
+settings whose value is known to four digits or so; and the noise multiplier of whole schedules, as
 a run is calibrated, over that of `pld` (of `gdp` where that is exact), with the CPU seconds that
 `pld` took to find it.
 

@@ -83,7 +83,7 @@ def print_table(means: Sequence[Mean], settings: Comparison, measure: str) -> No
 
 def print_gaps(means: Sequence[Mean], settings: Comparison, data: str) -> None:
     """Print how far the first algorithm is above the best of the others and above other software's
-    figures."""
+    metrics."""
     ours = settings.algorithms[0]
     found = {(m.algorithm, m.epsilon): m.mean for m in means if m.mean is not None}
     others = [
@@ -91,20 +91,20 @@ def print_gaps(means: Sequence[Mean], settings: Comparison, data: str) -> None:
         for name in settings.algorithms[1:]
         if _is_private(name) and not name.endswith(":as-published")
     ]
-    figures: dict[str, tuple[float, ...]] = {}
+    metrics: dict[str, tuple[float, ...]] = {}
     if others:
         best = [max((found[n, e], n) for n in others if (n, e) in found) for e in settings.epsilons]
         print(f"{'the best of the others':<28}" + "".join(f"{name:>16}" for _, name in best))
-        figures["the best"] = tuple(figure for figure, _ in best)
+        metrics["the best"] = tuple(metric for metric, _ in best)
     if settings.loss == "logistic":
         known = REFERENCES.get((ours, settings.relation, data), {})
         for name, all_epsilons in known.items():
             at = tuple(all_epsilons[EPSILONS.index(e)] for e in settings.epsilons)
-            print(f"{name:<28}" + "".join(f"{figure:>16.1f}" for figure in at))
-            figures[name] = at
-    for name, theirs in figures.items():
+            print(f"{name:<28}" + "".join(f"{metric:>16.1f}" for metric in at))
+            metrics[name] = at
+    for name, theirs in metrics.items():
         gaps = [
-            found[ours, e] - figure for e, figure in zip(settings.epsilons, theirs, strict=True)
+            found[ours, e] - metric for e, metric in zip(settings.epsilons, theirs, strict=True)
         ]
         verdict = ""
         if name in ALLOWED:

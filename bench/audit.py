@@ -157,8 +157,8 @@ def summary(rows: list[dict[str, str]]) -> list[str]:
     lines = ["| audited | least | median | largest |", "|---|---|---|---|"]
     for audited in sorted(ratios, key=lambda each: -statistics.median(ratios[each])):
         found = ratios[audited]
-        figures = " | ".join(f"{f(found):.2f}" for f in (min, statistics.median, max))
-        lines.append(f"| {audited} | {figures} |")
+        values = " | ".join(f"{f(found):.2f}" for f in (min, statistics.median, max))
+        lines.append(f"| {audited} | {values} |")
     return lines
 
 

@@ -51,7 +51,7 @@ from dpcore.registry.catalogue import load_registry
 from dpcore.session.session import TableSession
 from dpcore_baselines.queries.standardization import Standardization
 from dpcore_baselines.queries.standardized import StandardizedGradientSum
-from dpcore_report.exact.diagnostics import class_figures
+from dpcore_report.exact.diagnostics import class_metrics
 from dpcore_tables.datasets import adult
 
 FOLDS = 5
@@ -139,12 +139,12 @@ def exact(source: Source, train: Dataset, test: Dataset, epsilon: float) -> np.n
 WAYS = {"auto": together, "each": each, "objpert": perturbed, "exact": exact}
 
 
-def figures(source: Source, margins: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+def metrics(source: Source, margins: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     """Return accuracy and macro F1 in %."""
     k = source.n_classes
     pairs = k * y.astype(np.int64) + margins.argmax(0)
     counts = np.bincount(pairs, minlength=k * k).reshape(k, k)
-    f1 = class_figures(tuple(range(k)), counts)["test_macro_f1"]
+    f1 = class_metrics(tuple(range(k)), counts)["test_macro_f1"]
     return 100 * np.trace(counts) / y.size, 100 * f1
 
 
@@ -157,14 +157,14 @@ def folds(n_rows: int, repeats: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def print_accuracy(name: str, repeats: int, ways: list[str]) -> Iterator[dict[str, object]]:
-    """Print the figures of each epsilon and way, and yield them as rows of a file."""
+    """Print the metrics of each epsilon and way, and yield them as rows of a file."""
     source = SOURCES[name]()
     print(f"{name}: {source.n_classes} classes, delta = {source.delta:g}")
     for epsilon in source.epsilons:
         for way in ways:
             found = np.array(
                 [
-                    figures(source, WAYS[way](source, data, test, epsilon), test.y)
+                    metrics(source, WAYS[way](source, data, test, epsilon), test.y)
                     for train, left in folds(len(source.data.y), repeats)
                     for data, test in [(source.data.take(train), source.data.take(left))]
                 ]

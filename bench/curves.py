@@ -1,7 +1,7 @@
 """Are numbers better fitted as curves than as lines?
 
 Fits by `auto`, of numbers to predict by `dp-gd`, at delta 1e-8, without a public number of rows, on
-four fifths of a table's rows, drawn anew for each repeat; figures are of the other fifth. The same
+four fifths of a table's rows, drawn anew for each repeat; metrics are of the other fifth. The same
 rows are fitted with `--set curves=none`, and with curves where the run's rule takes them
 (`dpcore_baselines.descent.curves`). For each table and epsilon:
 
@@ -65,8 +65,8 @@ class Rows:
     def split(self, repeat: int) -> tuple[pd.DataFrame, pd.DataFrame]:
         return split_rows(self.frame, repeat, TESTED)
 
-    def figures(self, model: Any, frame: pd.DataFrame) -> dict[str, float]:
-        """Return the figures of a model on rows."""
+    def metrics(self, model: Any, frame: pd.DataFrame) -> dict[str, float]:
+        """Return the metrics of a model on rows."""
         label = self.schema.label
         if label.is_real:
             return {"R2": 100 * r2_score(frame[label.name], model.predict(frame))}
@@ -103,7 +103,7 @@ def both_files_of_adult() -> Rows:
 
 
 def measure(rows: Rows, epsilon: float, repeat: int, choose: str) -> dict[str, float]:
-    """Return the figures of lines, the differences of curves, and what was run."""
+    """Return the metrics of lines, the differences of curves, and what was run."""
     train, test = rows.split(repeat)
     found: dict[str, float] = {}
     seconds = []
@@ -115,8 +115,8 @@ def measure(rows: Rows, epsilon: float, repeat: int, choose: str) -> dict[str, f
         before = time.process_time()
         model = fit(train, **known)
         seconds.append(time.process_time() - before)
-        for name, figure in rows.figures(model, test).items():
-            found[name if chosen == "none" else f"{name} gained"] = figure
+        for name, metric in rows.metrics(model, test).items():
+            found[name if chosen == "none" else f"{name} gained"] = metric
     for name in [name for name in found if f"{name} gained" in found]:
         found[f"{name} gained"] -= found[name]
     found["curves"] = float(model.details.get("curves", 0) > 0)
@@ -159,7 +159,7 @@ def print_summary(measured: dict[tuple[str, float], list[dict[str, float]]]) -> 
 def kept_rows(
     measured: dict[tuple[str, float], list[dict[str, float]]], use: str
 ) -> Iterator[dict[str, object]]:
-    """Yield a row for each cell and figure."""
+    """Yield a row for each cell and metric."""
     for (name, epsilon), found in measured.items():
         mean = {key: float(np.mean([one[key] for one in found])) for key in found[0]}
         for key in (key for key in ("accuracy", "AUC", "log loss", "R2") if key in mean):

@@ -77,7 +77,7 @@ def cells(repeats: int) -> Iterator[dict[str, Any]]:
             rng, given = np.random.default_rng(1), 0
             for _ in range(repeats):
                 session: Any = FloatSums(table, table.drawn(rng, n), rng)
-                given += "why_not" not in inference.figures(session, truth)
+                given += "why_not" not in inference.estimates(session, truth)
             value = clearness(inference, n)
             yield {
                 "problem": name,

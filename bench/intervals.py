@@ -107,8 +107,8 @@ def run_cell(
         counts = population.drawn(rng, cell["n"])
         least = population.minimiser(counts, truth)
         session: Any = FloatSums(population, counts, rng)
-        figures = inference.figures(session, least + ended[rng.integers(len(ended))])
-        yield outcome(truth, population.plain_errors(counts, least), figures)
+        estimates = inference.estimates(session, least + ended[rng.integers(len(ended))])
+        yield outcome(truth, population.plain_errors(counts, least), estimates)
 
 
 def planned(population: Population, epsilon: float) -> Plan:

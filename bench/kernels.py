@@ -1,13 +1,13 @@
 """How fast are one clipped gradient and 21 candidate losses on adult?
 
-Of gradients there are two figures: at a point where margins are kept along a line, as dp-agd asks
+Of gradients there are two numbers: at a point where margins are kept along a line, as dp-agd asks
 them, and at a new point, as the default does; the second also over the time of one `np.sum` of the
 float64 array, and on two threads.
 
 Against the same formulas in plain NumPy (``authors_numpy.py``), and against the same kernels with
 float accumulators (``float_twin.py``), all on one thread; then on two. Forms take turns, and each
 makes a few steps of descent in a row, along one path, so that it works with the caches and the kept
-margins that it has in a fit; the first of them is not counted. Figures are medians of CPU time (on
+margins that it has in a fit; the first of them is not counted. Numbers are medians of CPU time (on
 two threads, of wall time). Beside them: rows a second, and what part of the memory bandwidth of the
 same run they are.
 

@@ -77,8 +77,8 @@ def fits(folder: Path, count: int) -> None:
             commands.Run(plan, data, table=table, table_ledger=request if under else None).model()
             if repeat:
                 seconds[under].append(time.perf_counter() - began)
-    for name, figure in (("median", statistics.median), ("least", min)):
-        without, beside = (figure(seconds[under]) * 1e3 for under in (False, True))
+    for name, value in (("median", statistics.median), ("least", min)):
+        without, beside = (value(seconds[under]) * 1e3 for under in (False, True))
         print(
             f"default fit of adult, {name} of {count}: {without:.0f} ms, under a ledger "
             f"{beside:.0f} ms ({beside - without:+.1f} ms, {beside / without:.3f})"

@@ -3,7 +3,7 @@
 10,000 users of 124 coordinates each. Forms take turns in one run: exact normal deviates in bulk,
 those drawn one at a time, Skellam numbers in bulk, NumPy's normal deviates rounded down (floats of
 a generator that is no secure one: what an unsafe implementation would take) and the same amount of
-``os.urandom`` and of ``ssl.RAND_bytes`` alone. Figures are medians of CPU time a deviate; last,
+``os.urandom`` and of ``ssl.RAND_bytes`` alone. Numbers are medians of CPU time a deviate; last,
 wall time on two threads.
 
     python bench/noise.py [--repeats 15]

@@ -1,6 +1,6 @@
 """What does noise by an author's law cost, over the core's Laplace noise?
 
-Releases of zeros, the mechanisms in turn, on one thread. Figures are medians of CPU time.
+Releases of zeros, the mechanisms in turn, on one thread. Numbers are medians of CPU time.
 
     python bench/noise_laws.py [--repeats 40] [--coordinates 1000]
 """

@@ -112,7 +112,7 @@ def accuracy_first(rng: np.random.Generator) -> Case:
 
 def baselines(rng: np.random.Generator) -> Case:
     gradient, before, after = rng.normal(size=D), np.zeros((4, D)), np.empty((4, D))
-    figures = np.array([0.85, 0.1, 0.1, 2.0**20])
+    params = np.array([0.85, 0.1, 0.1, 2.0**20])
 
     def numpy() -> tuple[np.ndarray, np.ndarray]:
         smoothed = 0.85 * before[0] + 0.15 * gradient
@@ -120,7 +120,7 @@ def baselines(rng: np.random.Generator) -> Case:
         way = v - before[2]
         return 0.9 * (before[3] + 0.1 * way * way), 0.9 * before[2] + 0.1 * v
 
-    return "baselines", lambda: averaged_step(gradient, figures, before, after), numpy
+    return "baselines", lambda: averaged_step(gradient, params, before, after), numpy
 
 
 def objpert(rng: np.random.Generator) -> Case:
@@ -198,14 +198,14 @@ def adassp(rng: np.random.Generator) -> Case:
 
 def newton(rng: np.random.Generator) -> Case:
     X, c, maps = rng.normal(size=(N, 38)), rng.uniform(0, 0.25, N), np.ones((2, 38))
-    out, figures = np.empty_like(X), np.array([1.0, 2.0**12, 37.0])
+    out, params = np.empty_like(X), np.array([1.0, 2.0**12, 37.0])
 
     def numpy() -> np.ndarray:
         phi = X * maps[0] - X[:, -1:] * maps[1]
         roots = np.sqrt(np.minimum(c, 1.0 / (phi * phi).sum(axis=1)))
         return np.trunc(2.0**12 * roots[:, None] * phi)
 
-    return "newton", lambda: write_roots(X, c, maps, figures, out), numpy
+    return "newton", lambda: write_roots(X, c, maps, params, out), numpy
 
 
 def frank_wolfe(rng: np.random.Generator) -> Case:

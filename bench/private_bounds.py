@@ -82,9 +82,9 @@ def main():
                 found.append([share for share, _ in fits])
             known, private = 100 * np.mean(found, axis=0)
             error = 100 * np.std(np.subtract(*np.transpose(found))) / np.sqrt(asked.fits)
-            figures = {"known bounds": known, "private bounds": private, "error": error}
+            values = {"known bounds": known, "private bounds": private, "error": error}
             of = {"table": name, "epsilon": asked.epsilon, "delta": delta, "fits": asked.fits}
-            kept.append(of | {each: f"{figure:.2f}" for each, figure in figures.items()})
+            kept.append(of | {each: f"{value:.2f}" for each, value in values.items()})
             print(
                 f"{name}, epsilon {asked.epsilon}, delta {delta}, {asked.fits} fits each: known "
                 f"bounds {known:.2f} %, private bounds {private:.2f} %, {private - known:+.2f} "

@@ -1,7 +1,7 @@
 """Do predicted probabilities come true?
 
 Fits of two classes by `auto` at delta 1e-8, without a public number of rows, on four fifths of a
-table's rows, drawn anew for each repeat; figures are of the other fifth:
+table's rows, drawn anew for each repeat; metrics are of the other fifth:
 
 * log loss of the model's probabilities, of the same after slope and intercept of its log odds were
   refitted on the rows of the test (no private fit knows these), and of a constant: the share of the
@@ -57,7 +57,7 @@ EPSILONS, DELTA, TESTED = (0.1, 0.4, 1.0), 1e-8, 5
 PLAIN, FREE, WHOLE, TRAINED = "plain", "free", "", "trained"
 SIGNAL, WITHIN, WORSE = 80.0, (0.85, 1.15), 0.005
 BY_THEMSELVES = ("adult", "bank")
-FIGURES = ("loss", "refit", "constant", "slope", "from", "to", "mean", "true", "accuracy", "AUC")
+METRICS = ("loss", "refit", "constant", "slope", "from", "to", "mean", "true", "accuracy", "AUC")
 _ALMOST_NO_PENALTY = 1e9
 
 
@@ -113,7 +113,7 @@ def released_constant(positive: np.ndarray, epsilon: float, seed: int) -> float:
 
 
 def measure(rows: Rows, epsilon: float, repeat: int) -> dict[str, dict[str, float]]:
-    """Return the figures of one fit by what they are of: log odds of before they were calibrated
+    """Return the metrics of one fit by what they are of: log odds of before they were calibrated
     follow from the lines that the fit states."""
     train, test = rows.split(repeat)
     model = fit(train, schema=rows.schema, epsilon=epsilon, delta=DELTA)
@@ -123,7 +123,7 @@ def measure(rows: Rows, epsilon: float, repeat: int) -> dict[str, dict[str, floa
         positive, odds = rows.is_positive(of), np.asarray(model.decision_function(of))
         constant = log_loss(positive, np.full(len(odds), share))
         known = {"constant": constant, "u": float(model.details.get("u", math.nan))}
-        found[kind] = known | figures(before(odds, model.details, kind), positive)
+        found[kind] = known | metrics(before(odds, model.details, kind), positive)
     return found
 
 
@@ -134,7 +134,7 @@ def before(odds: np.ndarray, details: Mapping[str, Any], kind: str) -> np.ndarra
     return np.asarray((odds - line.get("added", 0.0)) / line.get("slope", 1.0))
 
 
-def figures(odds: np.ndarray, positive: np.ndarray) -> dict[str, float]:
+def metrics(odds: np.ndarray, positive: np.ndarray) -> dict[str, float]:
     slope, error, told = refitted(odds, positive)
     p = expit(odds)
     return {
@@ -153,7 +153,7 @@ def figures(odds: np.ndarray, positive: np.ndarray) -> dict[str, float]:
 def print_line(name: str, epsilon: float, found: list[dict[str, float]]) -> None:
     u = np.mean([one["u"] for one in found])
     line = f"{name:<24}{epsilon:>4g}{u:>7.0f}"
-    for key in FIGURES:
+    for key in METRICS:
         mean, error = mean_and_error([one[key] for one in found])
         digits = 2 if key in ("slope", "from", "to", "accuracy", "AUC") else 3
         shown = f"{mean:.{digits}f}"
@@ -163,7 +163,7 @@ def print_line(name: str, epsilon: float, found: list[dict[str, float]]) -> None
 
 def print_heads() -> None:
     line = f"{'':<24}{'eps':>4}{'u':>7}"
-    for key in FIGURES:
+    for key in METRICS:
         line += f" {key:>6}" if key in ("from", "to", "true") else f" {key:>6} {'':7}"
     print(line)
 
@@ -193,7 +193,7 @@ def write(measured: Measured, path: Path) -> None:
     for (name, epsilon, kind), found in measured.items():
         row: dict[str, Any] = {"table": name, "epsilon": epsilon, "of": kind or "released"}
         row["repeats"] = len(found)
-        for key in ("u", *FIGURES):
+        for key in ("u", *METRICS):
             mean, error = mean_and_error([one[key] for one in found])
             row |= {key: f"{mean:.5g}", f"{key} error": f"{error:.2g}"}
         rows.append({**row, "commit": told, "command": command})

@@ -116,7 +116,7 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def print_summary(rows: Sequence[Row]) -> None:
-    """Print the rankings, and means of all figures."""
+    """Print the rankings, and means of all metrics."""
     used = {row["table"] for row in rows if row["use"] == "reporting"}
     repeats = {int(row["repeat"]) for row in rows}
     print(f"{len(rows)} fits; tables of the ranking, on which no constant was chosen: {len(used)}")
@@ -147,13 +147,13 @@ def marks_of(name: str) -> str:
 
 
 def _beside(rows: Sequence[Row], name: str, measure: str) -> str:
-    """Return an algorithm's mean difference to the control, where both have a figure."""
+    """Return an algorithm's mean difference to the control, where both have a metric."""
     cells: dict[tuple[str, ...], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         if row["use"] == "reporting" and row["algorithm"] in (name, CONTROL) and row[measure]:
             cells[row["table"], row["epsilon"]][row["algorithm"]].append(float(row[measure]))
     found = [np.mean(of[name]) - np.mean(of[CONTROL]) for of in cells.values() if len(of) == 2]
-    return f"{np.mean(found):+.4f} against auto on {len(found)}" if found else "no figures"
+    return f"{np.mean(found):+.4f} against auto on {len(found)}" if found else "no metrics"
 
 
 def _print_means(rows: Sequence[Row]) -> None:

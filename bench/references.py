@@ -1,4 +1,4 @@
-"""Figures of other software, in % of test accuracy, that `accuracy.py` prints beside ours.
+"""Metrics of other software, in % of test accuracy, that `accuracy.py` prints beside ours.
 
 5-fold means at delta = 1e-8 with the logistic loss, taken over as they were reported to us: none is
 computed here, and their folds and encoding are not known to be ours. Allow 0.2.
@@ -41,4 +41,4 @@ REFERENCES = {
     # Objective perturbation (Kifer, Smith & Thakurta 2012), correctly accounted, rows of norm 1.
     ("rsgd-ar", "replace-one", "adult"): {TO_REACH: (78.2, 79.4, 81.7, 82.3, 82.4, 82.6)},
 }
-"""Our algorithm, relation and data set -> figures for each of ``EPSILONS``."""
+"""Our algorithm, relation and data set -> metrics for each of ``EPSILONS``."""

@@ -13,7 +13,7 @@ fitted on the others.
     DPCORE_DATA_DIR=... python bench/ridge_forecast.py --packages FOLDER [--repeats 3]
         [--measured results/ridge_forecast.csv]
 
-With ``--measured`` a file of earlier figures is read if it is there, and written if it is not.
+With ``--measured`` a file of earlier values is read if it is there, and written if it is not.
 FOLDER holds the packages of development.toml, unpacked: pip install --no-deps --target FOLDER.
 """
 
@@ -108,7 +108,7 @@ def law(u: np.ndarray, c: float, p: float) -> np.ndarray:
 
 
 def curve(measured: pd.DataFrame, share: float) -> tuple[float, float]:
-    """Return c and p of the curve that has this share of the figures below it."""
+    """Return c and p of the curve that has this share of the values below it."""
     u, kept = measured["u"].to_numpy(), np.clip(measured["kept"].to_numpy(), 0, 1)
     weights = 1 / measured.groupby("table")["u"].transform("size").to_numpy()
 

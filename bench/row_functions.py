@@ -1,7 +1,7 @@
 """What does a function of one row cost, over the same sum by a kernel written for it?
 
 The forms take turns at fresh points over the same made table of 20,000 dense rows, each as often
-first as second, on one thread. Figures are medians of CPU time, and of the ratios of pairs. Moments
+first as second, on one thread. Numbers are medians of CPU time, and of the ratios of pairs. Moments
 and counts write a row's numbers, which are clipped and rounded one by one, where their kernels add
 up columns and none: so they stay kernels. What each part of these takes is printed too. The hinge's
 own slope is a function of a row too: its ratio is that of two queries.

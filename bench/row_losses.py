@@ -4,7 +4,7 @@ The kernels are those that these losses had before, and for a count the same for
 forms take turns at fresh points over the same made table of 20,000 dense rows on one thread, each
 as often first as second; their answers have the same bits. A gradient is one pass of clipped
 gradients, the 21 losses those of candidates along a line, and a fit one of dp-agd at epsilon 1,
-under a seed. Figures are medians of CPU time, and of the ratios of pairs.
+under a seed. Numbers are medians of CPU time, and of the ratios of pairs.
 
     python bench/row_losses.py [--repeats 200] [--fits 10] [--columns 100]
 """

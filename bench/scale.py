@@ -8,8 +8,8 @@ fits.
     step  the same inside a session: a dp-agd fit with its noise, over its number of steps;
     fit   one whole fit by auto, in seconds by the clock, and its gradients.
 
-Figures are ns per row: the median of CPU times and the smallest wall time. The ratio, of CPU times
-for one thread and of wall times for several, compares with the smaller of the figures at 10^4 and
+Numbers are ns per row: the median of CPU times and the smallest wall time. The ratio, of CPU times
+for one thread and of wall times for several, compares with the smaller of the numbers at 10^4 and
 10^5 rows, which fit the processor's caches. Checked on the way: the sum of gradients stays inside
 62 bits by ``coefficient_bits``, and threads, parts of the table, and blocks cut elsewhere add up to
 the same answers.

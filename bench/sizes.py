@@ -2,7 +2,7 @@
 
 One table, a line for each table of rows and epsilon: mean and standard error of `auto`, what to
 beat (the mean of the targets or the commoner class), what is to be reached, without privacy, and
-whether constants of `auto` were developed on these rows. "!" marks a figure short of what is to be
+whether constants of `auto` were developed on these rows. "!" marks a metric short of what is to be
 reached by more than two standard errors. Parts, each of a script of its own here, which says how:
 
 * regression (`small_regression.py`): test error over the mean's, eight sets, ten folds.
@@ -64,7 +64,7 @@ class Line:
 
     name: str
     epsilon: float
-    figures: tuple[float, float]
+    metrics: tuple[float, float]
     beat: float
     reach: float = math.nan
     non_private: float = math.nan
@@ -73,23 +73,23 @@ class Line:
 
     @property
     def kept(self) -> dict[str, str]:
-        """The figures as a row of a file, empty where there is none."""
-        mean, error = self.figures
-        figures = {
+        """The metrics as a row of a file, empty where there is none."""
+        mean, error = self.metrics
+        metrics = {
             "auto": mean,
             "error": error,
             "to beat": self.beat,
             "non-private": self.non_private,
         }
-        row = {name: "" if math.isnan(x) else f"{x:.3f}" for name, x in figures.items()}
+        row = {name: "" if math.isnan(x) else f"{x:.3f}" for name, x in metrics.items()}
         return {"rows": self.name, "epsilon": f"{self.epsilon:g}"} | row
 
     @property
     def text(self) -> str:
-        mean, error = self.figures
+        mean, error = self.metrics
         short = self.sign * (self.reach - mean) > 2 * (0.0 if math.isnan(error) else error)
         places = 2 if self.sign > 0 else 3
-        cells = [f"{figure:.{places}f}" for figure in (mean, error, self.beat)]
+        cells = [f"{metric:.{places}f}" for metric in (mean, error, self.beat)]
         cells += [
             "-" if math.isnan(x) else f"{x:.{places}f}" for x in (self.reach, self.non_private)
         ]
@@ -109,9 +109,9 @@ def regression(quick: bool) -> Iterator[Line]:
     published = json.loads((folder / "published.json").read_text())
     for name in list(published)[:3] if quick else published:
         X, y = small_regression.prepared(folder / f"{name}.csv.gz")
-        figures = published[name]["AdaSSP"]
-        limits = small_regression.to_reach(list(figures.values()))
-        reach = {float(e): limit for e, limit in zip(figures, limits, strict=True)}
+        metrics = published[name]["AdaSSP"]
+        limits = small_regression.to_reach(list(metrics.values()))
+        reach = {float(e): limit for e, limit in zip(metrics, limits, strict=True)}
         plain = float(np.mean(small_regression.fold_errors(X, y, 1, algo="nonprivate")))
         for epsilon in REGRESSION_EPSILONS[-1:] if quick else REGRESSION_EPSILONS:
             errors = small_regression.fold_errors(X, y, 1, algo="auto", epsilon=epsilon)
@@ -132,8 +132,8 @@ def classification(quick: bool) -> Iterator[Line]:
                 telling = signal >= small_classification.TELLING
                 least = beat - small_classification.ALLOWED if telling else math.nan
                 asked = A9A_TO_REACH.get((size or 0, epsilon), least) if name == "a9a" else least
-                figures = mean_and_error(found[:, 1])
-                yield Line(f"{name}, {rows:,.0f}", epsilon, figures, beat, asked, plain)
+                metrics = mean_and_error(found[:, 1])
+                yield Line(f"{name}, {rows:,.0f}", epsilon, metrics, beat, asked, plain)
 
 
 def wide_tables(quick: bool) -> Iterator[Line]:
@@ -143,9 +143,9 @@ def wide_tables(quick: bool) -> Iterator[Line]:
         crossed = widths.crossed(bits)
         for epsilon in wide.EPSILONS:
             beat = float(np.mean([plain.fit("auto", epsilon, 1)[0] for _ in range(fits)]))
-            figures = mean_and_error([crossed.fit("auto", epsilon, 1)[0] for _ in range(fits)])
+            metrics = mean_and_error([crossed.fit("auto", epsilon, 1)[0] for _ in range(fits)])
             reach = beat - (1.5 if epsilon < 0.4 else 1.0)
-            yield Line(f"a9a, {2**bits:,} crosses", epsilon, figures, beat, reach)
+            yield Line(f"a9a, {2**bits:,} crosses", epsilon, metrics, beat, reach)
 
 
 def large(quick: bool) -> Iterator[Line]:

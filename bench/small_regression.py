@@ -1,10 +1,10 @@
-"""How far from the mean's error is a ridge regression on small tables, beside published figures?
+"""How far from the mean's error is a ridge regression on small tables, beside published metrics?
 
 Eight sets of DPCORE_DATA_DIR/regression, prepared as their benchmark does (Wang, UAI 2018): the
 target less its mean, over its largest size; columns standardised; rows scaled to length 1. Test
 error over that of the mean, mean of the folds with its standard error, for ten epsilons at delta
 1e-6, beside the published errors of AdaSSP and without privacy. The line `to reach` is the least of
-1.02 and the largest of AdaSSP's figures from that epsilon on; "!" marks a figure above it.
+1.02 and the largest of AdaSSP's metrics from that epsilon on; "!" marks a metric above it.
 
     python bench/small_regression.py [--algos auto,NAME:PRESET] [--sets NAME,...] [--repeats 1]
         [--out bench/results/small_regression.csv]
@@ -69,7 +69,7 @@ def fold_errors(X: np.ndarray, y: np.ndarray, repeats: int, **words) -> list[flo
 
 
 def to_reach(published: list[float]) -> list[float]:
-    """Return what is to be reached at each epsilon: AdaSSP's figures are not monotone."""
+    """Return what is to be reached at each epsilon: AdaSSP's metrics are not monotone."""
     return [min(1.02, max(published[k:])) for k in range(len(published))]
 
 
@@ -84,18 +84,18 @@ def line(name: str, cells: list[str]) -> None:
 
 def left_out(folder: Path, names: list[str], epsilons: list[str]) -> None:
     """Print, for each set, what the constants that are best on all others reach on it."""
-    figures = np.empty((len(AROUND), len(names), len(epsilons)))
+    metrics = np.empty((len(AROUND), len(names), len(epsilons)))
     for k, name in enumerate(names):
         X, y = prepared(folder / f"{name}.csv.gz")
         for i, params in enumerate(AROUND):
             words = {"algo": "gram-ridge", "params": params}
             errors = [fold_errors(X, y, 1, epsilon=float(e), **words) for e in epsilons]
-            figures[i, k] = np.mean(errors, axis=1)
+            metrics[i, k] = np.mean(errors, axis=1)
     print(f"left out, epsilon {', '.join(epsilons)}: best on the others; the defaults")
     for k, name in enumerate(names):
-        others = np.delete(figures, k, axis=1)
+        others = np.delete(metrics, k, axis=1)
         best = int(np.argmin(others.mean(axis=(1, 2))))
-        cells = [f"{figure:.3f}" for figure in (*figures[best, k], *figures[0, k])]
+        cells = [f"{metric:.3f}" for metric in (*metrics[best, k], *metrics[0, k])]
         line(name, [*cells, str(AROUND[best] or "the defaults")])
 
 
@@ -118,11 +118,11 @@ def main() -> None:
     rows = []
     for name in asked.sets.split(",") if asked.sets else published:
         X, y = prepared(folder / f"{name}.csv.gz")
-        figures = published[name]["AdaSSP"]
-        epsilons = asked.epsilons.split(",") if asked.epsilons else list(figures)
-        limits = dict(zip(figures, to_reach(list(figures.values())), strict=True))
+        metrics = published[name]["AdaSSP"]
+        epsilons = asked.epsilons.split(",") if asked.epsilons else list(metrics)
+        limits = dict(zip(metrics, to_reach(list(metrics.values())), strict=True))
         print(f"{name}, {len(y)} x {X.shape[1]}, epsilon {', '.join(epsilons)}")
-        line("AdaSSP, published", [f"{figures[e]:.3f}" for e in epsilons])
+        line("AdaSSP, published", [f"{metrics[e]:.3f}" for e in epsilons])
         line("to reach", [f"{limits[e]:.3f}" for e in epsilons])
         for algo in asked.algos.split(","):
             base, _, preset = algo.partition(":")
@@ -135,7 +135,7 @@ def main() -> None:
             for e, errors in found.items():
                 ratio, error = mean_and_error(errors)
                 row = head | {"epsilon": e, "algorithm": algo, "error ratio": f"{ratio:.3f}"}
-                rows.append(row | {"standard error": f"{error:.3f}", "published": figures[e]})
+                rows.append(row | {"standard error": f"{error:.3f}", "published": metrics[e]})
         line("non-private", [cell(fold_errors(X, y, asked.repeats, algo="nonprivate"))])
     keep(asked.out, rows)
 

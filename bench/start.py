@@ -1,7 +1,7 @@
 """How long until the command line answers, and how long does a whole `train` take?
 
 `dpcore list` and `dpcore --help` against a typer program that prints one line, `dpcore train` on
-adult with a kernel cache that is filled and with an empty one. Commands take turns; figures are the
+adult with a kernel cache that is filled and with an empty one. Commands take turns; numbers are the
 smallest and the median, wall and CPU seconds. Byte code is cached (the first round, which writes it
 and the kernels, is not counted).
 
@@ -72,21 +72,21 @@ def measure(repeats: int, folder: Path) -> Runs:
             if repeat > TRAIN_RUNS and arguments is TRAIN:
                 continue
             cache = folder / (f"cache {repeat}" if "empty" in name else "cache")
-            figures = run(arguments, environment | {"NUMBA_CACHE_DIR": str(cache)})
+            numbers = run(arguments, environment | {"NUMBA_CACHE_DIR": str(cache)})
             if repeat:
-                runs[name].append(figures)
+                runs[name].append(numbers)
     return runs
 
 
 def report(runs: Runs) -> None:
-    wall = {name: min(w for w, _ in figures) for name, figures in runs.items()}
+    wall = {name: min(w for w, _ in numbers) for name, numbers in runs.items()}
     typer = wall["typer program"]
     print("seconds             wall: min  median   CPU: min  median     min wall against typer's")
-    for name, figures in runs.items():
-        columns = [f(seconds) for seconds in zip(*figures, strict=True) for f in (min, middle)]
+    for name, numbers in runs.items():
+        columns = [f(seconds) for seconds in zip(*numbers, strict=True) for f in (min, middle)]
         cells = "".join(f"{value:10.3f}" for value in columns)
         against = f"{wall[name] / typer:5.2f} x  {wall[name] - typer:+.3f} s"
-        print(f"{name:<19}{cells}     {against}  ({len(figures)} runs)")
+        print(f"{name:<19}{cells}     {against}  ({len(numbers)} runs)")
     for name in ("list", "help"):
         print(
             f"{name} above a typer program of one line: {wall[name] - typer:+.3f} s "

@@ -66,7 +66,7 @@ from dpcore_tables.schemas.shipped import schema_text
 
 EPSILONS, DELTA, RELATION, FOLDS = (0.1, 0.5, 1.0, 4.0), 1e-8, "add-or-remove-one", 5
 OTHERS = ("diffprivlib-logistic", "diffprivlib-linear", "dp-ebm")
-FIGURES = ("accuracy", "auc", "log_loss", "calibration_slope", "r2")
+METRICS = ("accuracy", "auc", "log_loss", "calibration_slope", "r2")
 IN_HUNDREDS = ("accuracy", "auc", "r2")
 POINTS, CLAIMED = 0.7, (2_000, 20_500)
 """At epsilon .5 and more, at most POINTS below scikit-learn on tables of so many rows."""
@@ -75,7 +75,7 @@ _NEEDS = (
     "python bench/tables.py"
 )
 Scores = dict[tuple[str, str], list[float]]
-"""By method and figure, one for each fold."""
+"""By method and metric, one for each fold."""
 
 
 @dataclass(frozen=True)
@@ -196,16 +196,16 @@ def _cpu_of_commands() -> float:
 
 
 def measure(table: Table, asked: Any, others: list[Any]) -> tuple[Scores, int]:
-    """Return the figures of each method, and the number of rows; prints the table's line."""
+    """Return the metrics of each method, and the number of rows; prints the table's line."""
     found: Scores = {}
 
     def score(method: str, fold: Fold, predictions: list[np.ndarray]) -> None:
         of_fits = [scores(each, fold.rows[1]) for each in predictions]
-        for figure in FIGURES:
-            known = [each[figure] for each in of_fits if figure in each]
+        for metric in METRICS:
+            known = [each[metric] for each in of_fits if metric in each]
             if known:
-                scale = 100 if figure in IN_HUNDREDS else 1
-                found.setdefault((method, figure), []).append(scale * float(np.mean(known)))
+                scale = 100 if metric in IN_HUNDREDS else 1
+                found.setdefault((method, metric), []).append(scale * float(np.mean(known)))
 
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -236,55 +236,55 @@ def print_head(table: Table, n_rows: int, wall: float, cpu: float) -> None:
 
 
 def print_scores(found: Scores) -> None:
-    figures = [figure for figure in FIGURES if any(known == figure for _, known in found)]
-    print(f"{'':<26}" + "".join(f"{figure:>26}" for figure in figures))
+    metrics = [metric for metric in METRICS if any(known == metric for _, known in found)]
+    print(f"{'':<26}" + "".join(f"{metric:>26}" for metric in metrics))
     for method in dict.fromkeys(method for method, _ in found):
         line = f"{method:<26}"
-        for figure in figures:
-            mean, error = mean_and_error(found.get((method, figure), [np.nan]))
-            digits = 2 if figure in IN_HUNDREDS else 3
+        for metric in metrics:
+            mean, error = mean_and_error(found.get((method, metric), [np.nan]))
+            digits = 2 if metric in IN_HUNDREDS else 3
             line += f"{f'{mean:.{digits}f} ({error:.{digits}f})':>26}"
         print(line, flush=True)
 
 
 def behind(found: Scores) -> Iterator[str]:
     """Yield where dpcore is behind the constant, or others at the same epsilon."""
-    for (method, figure), own in found.items():
+    for (method, metric), own in found.items():
         name, _, epsilon = method.rpartition(" ")
         if name != "dpcore":
             continue
         for rival in ("constant", *(f"{other} {epsilon}" for other in OTHERS)):
-            others = found.get((rival, figure), [])
+            others = found.get((rival, metric), [])
             if len(others) != len(own):
                 continue
-            gaps = _worse(figure, np.array(own)) - _worse(figure, np.array(others))
+            gaps = _worse(metric, np.array(own)) - _worse(metric, np.array(others))
             mean, error = mean_and_error(gaps)
             if mean > 2 * error:
-                yield f"{figure} at {epsilon}: {mean:.3g} ({error:.2g}) behind {rival}"
+                yield f"{metric} at {epsilon}: {mean:.3g} ({error:.2g}) behind {rival}"
 
 
-def _worse(figure: str, values: np.ndarray) -> np.ndarray:
-    if figure == "calibration_slope":
+def _worse(metric: str, values: np.ndarray) -> np.ndarray:
+    if metric == "calibration_slope":
         return np.abs(values - 1)
-    return values if figure == "log_loss" else -values
+    return values if metric == "log_loss" else -values
 
 
 def print_claim(found: Scores) -> None:
     """Print how far dpcore is below scikit-learn's better form, at epsilon .5 and more."""
-    figure = "r2" if ("linear", "r2") in found else "accuracy"
-    best = max(np.mean(found[method, figure]) for method in ("linear", "coded"))
+    metric = "r2" if ("linear", "r2") in found else "accuracy"
+    best = max(np.mean(found[method, metric]) for method in ("linear", "coded"))
     for method, known in found:
         name, _, epsilon = method.partition(" ")
-        if name == "dpcore" and known == figure and float(epsilon) >= 0.5:
-            gap = best - np.mean(found[method, figure])
+        if name == "dpcore" and known == metric and float(epsilon) >= 0.5:
+            gap = best - np.mean(found[method, metric])
             print(f"below scikit-learn's better form at {epsilon}: {gap:.2f} (to reach: {POINTS})")
 
 
 def rows_of(name: str, found: Scores) -> Iterator[dict[str, Any]]:
-    for (method, figure), values in found.items():
+    for (method, metric), values in found.items():
         mean, error = mean_and_error(values)
         told = {"mean": f"{mean:.5g}", "error": f"{error:.2g}", "folds": len(values)}
-        yield {"table": name, "method": method, "figure": figure, **told}
+        yield {"table": name, "method": method, "figure": metric, **told}
 
 
 def main() -> None:
@@ -299,7 +299,7 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.repeats < 1 or not 1 <= asked.folds <= FOLDS:
         parser.error(f"expected --repeats of 1 or more, and --folds from 1 to {FOLDS}")
-    # Each fit is a measurement: what several of the same rows cost together is none of the figures.
+    # Each fit is a measurement: what several of the same rows cost together is none of the metrics.
     for told in ("[0-9,]+ fits in this process", "this run may do no better", "at this budget"):
         warnings.filterwarnings("ignore", told, DpcoreWarning)
     chosen = asked.tables.split(",") if asked.tables else known

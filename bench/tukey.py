@@ -143,9 +143,9 @@ def main() -> None:
                     )
                     head = {"table": name, "rows": len(y), "columns": X.shape[1]}
                     head |= {"epsilon": epsilon, "algorithm": algorithm, "bounds times": times}
-                    figures = {"R2": f"{r2:.3f}", "standard error": f"{error:.3f}"}
+                    values = {"R2": f"{r2:.3f}", "standard error": f"{error:.3f}"}
                     plainly = {"failed": failed, "R2 without privacy": f"{plain[0]:.3f}"}
-                    rows.append(head | figures | plainly)
+                    rows.append(head | values | plainly)
     keep(asked.out, rows)
 
 

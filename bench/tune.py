@@ -90,8 +90,8 @@ def main() -> None:
             cells = []
             for k, way in enumerate(WAYS):
                 mean, error = mean_and_error(found[:, k])
-                figures = {"accuracy": f"{mean:.2f}", "error": f"{error:.2f}"}
-                kept.append({"table": name, "epsilon": epsilon, "way": way} | figures)
+                metrics = {"accuracy": f"{mean:.2f}", "error": f"{error:.2f}"}
+                kept.append({"table": name, "epsilon": epsilon, "way": way} | metrics)
                 cell = f"{mean:.2f} ({error:.2f})"
                 if k:
                     cell += " {:+.2f} ({:.2f})".format(*mean_and_error(found[:, k] - found[:, 0]))

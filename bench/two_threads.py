@@ -12,7 +12,7 @@ A gradient at a new point, of adult coded, as CSR and dense, of 20,000 of its ro
 The engine is made to take two threads for however few cells. What that does to a whole fit follows:
 ms by the clock over its gradients, by ``auto`` and by ``dp-agd``, which keeps margins. At the end
 what it takes until a waiting thread is at work, by the engine's own threads and by an executor of
-the standard library. On a machine with other work the figures mean something only if that waits:
+the standard library. On a machine with other work the values mean something only if that waits:
 ``chrt -f 5 python bench/two_threads.py`` as its superuser, for half a minute.
 
     DPCORE_DATA_DIR=... python bench/two_threads.py [--rounds 8]

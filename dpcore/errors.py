@@ -161,7 +161,7 @@ class OptimizerError(DpcoreError):
 
 class TargetNotMetError(DpcoreError):
     """An algorithm that was asked for an accuracy found no model of it. That is a released fact;
-    what was charged stays charged. ``report`` : figures of the run, filled in by the fit."""
+    what was charged stays charged. ``report`` : values of the run, filled in by the fit."""
 
     def __init__(self, message: str, report: dict[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -181,7 +181,7 @@ def warn_caller(message: str, remembered: bool = True, kind: type[Warning] = Dpc
     led here.
 
     ``remembered`` : whether Python may keep the message, so as to show it once; not where it has a
-    figure of rows.
+    number of rows.
     """
     frame, ours = sys._getframe(1), ("dpcore.", "dpcore_")
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(ours):

@@ -62,7 +62,7 @@ def test_it_trains_and_states_its_privacy(dpcore, tmp_path, relation):
     assert (report["epsilon"], report["delta"]) == (0.5, 1e-7)
     assert report["neighboring_relation"] == relation
     assert report["releases"] == {"gradient": 80}
-    # 80 of 81 equal shares; the last is for counting rows, and a public figure is at hand.
+    # 80 of 81 equal shares; the last is for counting rows, and a public value is at hand.
     assert report["spent"] == pytest.approx(report["budget"] * 80 / 81, rel=1e-6)
     # The rule is planted: a model that ignores the rows has the accuracy of the majority, .76.
     assert report["diagnostics"]["test_accuracy"] > 0.78

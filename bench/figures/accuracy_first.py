@@ -1,4 +1,4 @@
-"""Accuracy First (Ligett et al., NeurIPS 2017), Figure 1 and the figures printed in its text:
+"""Accuracy First (Ligett et al., NeurIPS 2017), Figure 1 and the numbers printed in its text:
 ex-post epsilon against the excess risk asked for, replace-one, failure probability .1.
 
 Each mean is of 80 runs (ridge) or 40 (logistic), as in the paper, with its 95 % interval. Solid:

@@ -4,9 +4,9 @@ logistic: KDD Cup 1999 (10 %), 100,000 rows of 38 features. ridge: `buzz-sim`, 1
 rows of 77 features in the shape of the Twitter set, which cannot be shipped; where its file is in
 the folder of data (`buzz-twitter`), 100,000 of its rows.
 
-Rows are divided by public figures: KDD's by 12 in l1, a little above the longest of them (and with
+Rows are divided by public values: KDD's by 12 in l1, a little above the longest of them (and with
 `logistic-l2` a bound of 1/3 in l2 is told as well), `buzz-sim`'s as its schema says. Noise comes
-from seeds, so that a figure repeats to the bit.
+from seeds, so that a value repeats to the bit.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Experiment:
         self.zero_excess = self.objective(np.zeros(X.shape[1])) - self.least
 
     def run(self, algo: str, given: Mapping[str, Any], seed: int) -> dict[str, Any]:
-        """Return the figures of one run; ``excess`` and ``norm`` are computed without privacy."""
+        """Return the values of one run; ``excess`` and ``norm`` are computed without privacy."""
         optimizer = load_registry().load("optimizer", algo)(**given)
         stated: Any = optimizer
         delta = stated.delta if "delta" in stated.targets else 0.0

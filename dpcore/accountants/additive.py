@@ -1,7 +1,7 @@
 """The filter that every built-in accountant is: costs add up, and the sum never passes the budget.
 
 Costs are integers in units of 2**-120: each event's is rounded up, the budget is rounded down, so
-sums are exact, independent of order, and on the safe side. An event's own figures already are
+sums are exact, independent of order, and on the safe side. An event's own values already are
 relative to the sensitivity, so the rules are the same under every neighbouring relation.
 """
 

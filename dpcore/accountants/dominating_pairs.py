@@ -8,7 +8,7 @@ at every g > 0 bounds its Renyi divergence of every order too.
 from fractions import Fraction
 
 from dpcore.exact.rounding import exp_up, log_down, log_up, sqrt_down, sqrt_up
-from dpcore.privacy.figures import cached_by_value
+from dpcore.privacy.exact_copies import cached_by_value
 from dpcore.privacy.stated_events import DominatingPairDpEvent, Shares
 
 __all__ = ["is_pure", "pair_epsilon_up", "pair_renyi_up", "pair_rho_up"]

@@ -3,7 +3,7 @@
 Where an accountant says how (``split``), so many parts are together within its own filter, whose
 theorem then bounds all runs: rho, mu^2, a Renyi divergence at one order and pure epsilons add up.
 
-Any other has basic composition: runs that are (epsilon_i, delta_i)-DP, figures fixed beforehand and
+Any other has basic composition: runs that are (epsilon_i, delta_i)-DP, values fixed beforehand and
 each of them also given the outputs of those before it, are together (sum of epsilon_i, sum of
 delta_i)-DP (Dwork, Kenthapadi, McSherry, Mironov & Naor 2006; Dwork & Roth 2014, Theorem B.1). So
 each part is the filter of (epsilon / parts, delta / parts), both rounded down. The relation is one
@@ -63,6 +63,6 @@ def equal_part(accountant: Accountant, parts: int) -> Accountant:
             "another one, such as --accountant zcdp (accountant='zcdp')."
         )
     epsilon, delta = (
-        float_down(Fraction(figure) / parts) for figure in (accountant.epsilon, accountant.delta)
+        float_down(Fraction(value) / parts) for value in (accountant.epsilon, accountant.delta)
     )
     return type(accountant).from_budget(epsilon, delta, accountant.conversion)

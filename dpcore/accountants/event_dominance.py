@@ -2,7 +2,7 @@
 that was proved of the other, under any accountant, holds of it.
 
 Every event costs no more than itself. Another one may take the place of one of the same type whose
-figures are no smaller on the side that costs more, the rest of them equal:
+values are no smaller on the side that costs more, the rest of them equal:
 
 * the same law with more noise is post-processing of the law with less: normal laws add up, so do
   Skellam laws, and a Laplace law of scale b is one of scale a < b plus independent noise (its
@@ -32,14 +32,14 @@ from dpcore.privacy.stated_events import ApproximateDpEvent, RenyiDpEvent, ZcdpD
 
 __all__ = ["costs_no_more"]
 
-# Figures that cost less when they grow.
+# Values that cost less when they grow.
 _LESS = {
     GaussianDpEvent: ("noise_multiplier",),
     LaplaceDpEvent: ("noise_multiplier",),
     SkellamDpEvent: ("variance",),
     RandomizedSensitivityGaussian: ("sigma",),
 }
-# Figures that cost more when they grow: numbers, events, or several of them one by one.
+# Values that cost more when they grow: numbers, events, or several of them one by one.
 _MORE = {
     SkellamDpEvent: ("l1_bound", "l2_bound"),
     PureDpEvent: ("epsilon",),

@@ -47,7 +47,7 @@ Such releases compose as Gaussians of their mu do, also where each is chosen fro
 given the history each is post-processing of its Gaussian (Dong, Roth & Su 2022, Theorem 2.10,
 after Blackwell), and the filter's theorem is about those.
 
-Everything here is independent of the relation: an event's figures are relative to its own.
+Everything here is independent of the relation: an event's values are relative to its own.
 """
 
 from collections.abc import Callable

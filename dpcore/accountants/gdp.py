@@ -21,7 +21,7 @@ from dpcore.privacy.events import (
     LaplaceDpEvent,
     PureDpEvent,
 )
-from dpcore.privacy.figures import cached_by_value
+from dpcore.privacy.exact_copies import cached_by_value
 
 __all__ = ["GdpAccountant"]
 
@@ -67,7 +67,7 @@ class GdpAccountant(NativeBudgetAccountant):
     Laplace noise and pure releases have the mu of the Gaussian that dominates them
     (``dpcore.accountants.gaussian_mu``).
 
-    No central limit theorem: such figures for sampled mechanisms are too low, so those events are
+    No central limit theorem: such values for sampled mechanisms are too low, so those events are
     refused. Fully adaptive: Smith & Thakurta 2022; Koskela, Tobaben & Honkela 2023. The conversion
     is the exact curve of the Gaussian (Balle & Wang 2018, Theorem 8).
 

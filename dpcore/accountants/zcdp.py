@@ -21,7 +21,7 @@ from dpcore.privacy.events import (
     LaplaceDpEvent,
     PureDpEvent,
 )
-from dpcore.privacy.figures import cached_by_value
+from dpcore.privacy.exact_copies import cached_by_value
 from dpcore.privacy.stated_events import (
     ApproximateDpEvent,
     DominatingPairDpEvent,

@@ -191,7 +191,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
             yield f"  {name}: {', '.join(told) if isinstance(told, list) else told}"
     yield from (f"  {line}".rstrip() for line in facts.get("doc", "").splitlines())
     if facts.get("parameters"):
-        yield "parameters (--set loss.NAME=VALUE); the figures above are of the defaults"
+        yield "parameters (--set loss.NAME=VALUE); the values above are of the defaults"
         yield from _of_parameters(facts["parameters"])
 
 

@@ -22,7 +22,7 @@ from dpcore.fitting.request.run_request import DataRequest
 from dpcore.fitting.request.settings import Settings
 from dpcore.fitting.run import Run
 from dpcore.fitting.run_ledger import note_saved
-from dpcore.fitting.steps.held_out_rows import exact_figures
+from dpcore.fitting.steps.held_out_rows import exact_metrics
 from dpcore.fitting.training import Training
 from dpcore.model.rendering import shown_loss
 from dpcore.registry.catalogue import KINDS, load_registry
@@ -210,13 +210,13 @@ def _counted(training: Training) -> list[str]:
 
 
 def _diagnosed(training: Training) -> list[str]:
-    """Return figures of rows that were computed without privacy, or why there are none."""
+    """Return metrics of rows that were computed without privacy, or why there are none."""
     if training.diagnostics:
-        return list(exact_figures().exact_in_words(training.diagnostics))
+        return list(exact_metrics().exact_in_words(training.diagnostics))
     lines = []
     if training.generated is not None:
-        figure = f"{training.generated['test_accuracy']:.2%}"
-        lines.append(f"Accuracy on these rows: {figure} (they are generated, so no secret).")
+        metric = f"{training.generated['test_accuracy']:.2%}"
+        lines.append(f"Accuracy on these rows: {metric} (they are generated, so no secret).")
         lines += filter(None, (training.generated["verdict"],))
     if training.model.evaluation is None:
         lines.append(_NO_TEST[training.at_hand])

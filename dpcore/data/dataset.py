@@ -37,8 +37,8 @@ class Dataset:
         rounding.
     y : float64 of shape (n_rows,): -1 and +1; of three classes and more the place of the row's
         class, from 0.0; or a regression's clamped target scaled to [-1, 1].
-    schema : the public description; from it alone follow the figures below.
-    is_generated : whether no row is of a person or thing: their figures are no secret.
+    schema : the public description; from it alone follow the values below.
+    is_generated : whether no row is of a person or thing: their values are no secret.
     units : the unit of each row, from 0 without a gap, where the schema has units; at most
         ``rows_per_unit`` rows have the same.
     rows_dropped : whether rows that did not satisfy the schema were left out, so that the number of
@@ -100,7 +100,7 @@ class Dataset:
 
     @property
     def n0(self) -> int | None:
-        """The schema's public figure for the number of rows."""
+        """The schema's public value for the number of rows."""
         return self.schema.rows
 
     @property

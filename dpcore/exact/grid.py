@@ -72,7 +72,7 @@ LARGEST_NORM = 2.0**12
 """The l2 norm of a stored row at most."""
 
 CAPACITY = 2**27
-"""Rows that exact sums hold where the schema says no other figure."""
+"""Rows that exact sums hold where the schema says no other value."""
 
 NOISE_BITS = 58
 """The scale of a noise is below ``2**NOISE_BITS`` steps of its answer's grid."""
@@ -172,7 +172,7 @@ def coefficient_bits(clip: float, capacity: int, noise_multiplier: float = 1.0) 
 
     The largest k with which a block's float64 sum of clipped rows is exact (``BLOCK_ROWS * clip``
     below 2^53 steps), the sum over ``capacity`` rows stays below 2^62 steps, and noise of
-    ``2 * clip * noise_multiplier`` below 2^58 steps. All figures are public.
+    ``2 * clip * noise_multiplier`` below 2^58 steps. All values are public.
 
     Raises InvalidInputError if not even k = 0 is possible (noise of no use at all).
     """

@@ -2,7 +2,7 @@
 
 A number of a class of somebody's own may equal one number and be another to an accountant, and an
 object that was altered may come to equal another: under ``==`` and a hash a cache would find the
-figure of the one for the other.
+value of the one for the other.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Sums of float64 arrays that have the same bits on every processor.
 
 NumPy gives ``@``, ``dot`` and norms to BLAS, which adds in the order of the kernel that it chose
-for the processor; its order in ``sum`` is no promise either. No figure of a budget, and nothing
+for the processor; its order in ``sum`` is no promise either. No value of a budget, and nothing
 that an optimizer derives from released values, may depend on that.
 
 Halves are added to each other, element by element, until ``_IN_TURN`` terms are left, which are

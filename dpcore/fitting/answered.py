@@ -61,7 +61,7 @@ def fit_answered(
     )
     parts = (*asked_for, named, part_of(source), *trusted)
     return solution, PrivacyStatement(
-        **said.figures,
+        **said.fields,
         relation=plan.relation.value,
         parts_not_from_dpcore=foreign_parts(parts),
         why_not_private=(*plan.why_not_private(), *said.why_not_private, *why_not_private),

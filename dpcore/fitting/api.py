@@ -86,7 +86,7 @@ def fit(
         ``bounds``. ``None``, with ``bounds`` only: the norm that follows from them, which scales no
         row down. Above 2^8, features and norm are divided by a power of two that brings it there;
         ``coef`` is of the features as given, l2 weighs the coefficients of the divided ones.
-    n0 : a public figure for the number of rows, or ``Rows(n0, capacity=...)``.
+    n0 : a public value for the number of rows, or ``Rows(n0, capacity=...)``.
     schema : a Schema, its keys as a mapping, the path of its TOML file or the name of a shipped one
         (``dpcore schema --list``); replaces classes, target_bounds, bounds, row_norm, intercept and
         n0.

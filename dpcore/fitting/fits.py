@@ -89,7 +89,7 @@ class Fits:
         )
 
     def _sum_of(self, kind: tuple[str, str]) -> str:
-        epsilon, delta = (exact(float_up(figure)) for figure in self._sums[kind])
+        epsilon, delta = (exact(float_up(value)) for value in self._sums[kind])
         return f"epsilon = {epsilon} and delta = {delta} under {' of '.join(kind)}"
 
 

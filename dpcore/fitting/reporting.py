@@ -13,7 +13,7 @@ from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.privacy.statement import OF_DPCORE, PrivacyStatement, foreign_parts
 from dpcore.privacy.unit_of_privacy import Units
 from dpcore.registry.tables.optimizer_spec import optimizer_facts
-from dpcore.session.charges import Figures
+from dpcore.session.charges import Charged
 
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-def charged_in(session: Released) -> Figures | None:
+def charged_in(session: Released) -> Charged | None:
     """Return what a session's releases were charged; ``None`` where there was none."""
     used = session.accountant
     return (used.spent, used.budget, used.unit) if session.ledger else None
@@ -44,7 +44,7 @@ def charged_in(session: Released) -> Figures | None:
 def not_met(
     error: TargetNotMetError, statement: PrivacyStatement, dataset: RowFacts
 ) -> TargetNotMetError:
-    """Return the error with a report of what was charged: released figures, like those of a
+    """Return the error with a report of what was charged: released values, like those of a
     model."""
     report = {
         "data": dataset.name,
@@ -52,7 +52,7 @@ def not_met(
         "details": plain(bounded(error.report)),
         **statement.to_dict("What came out of this run, that no model did included,"),
     }
-    void = "" if statement.private else " The run is NOT private: its figures are no guarantee."
+    void = "" if statement.private else " The run is NOT private: its numbers are no guarantee."
     return TargetNotMetError(f"{error}{void}", report)
 
 
@@ -80,7 +80,7 @@ def state(
         rows.typed_by,
         n0=problem.n0 if problem.n is None else None,
         units=_units_of(rows),
-        figure=plan.settings.native_budget(),
+        native_budget=plan.settings.native_budget(),
         ex_post_epsilon=_ex_post(plan, session),
         part=None if rows.part is None else rows.part.name,
         fits=facts.ready.fits,

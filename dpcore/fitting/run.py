@@ -31,10 +31,10 @@ from dpcore.fitting.run_sessions import opened
 from dpcore.fitting.run_state import RunSessions, RunState
 from dpcore.fitting.steps.checked import checked, steps_of
 from dpcore.fitting.steps.held_out_rows import (
-    exact_figures_if_there,
-    figures_asked,
-    foreign_figures,
+    exact_metrics_if_there,
+    foreign_metrics,
     holds_out,
+    metrics_asked,
     require_held_out,
 )
 from dpcore.fitting.steps.run import RunSteps
@@ -203,10 +203,10 @@ class Run:
         ``table_ledger`` : where the request has none; by default the schema's, or that of
         ``DPCORE_LEDGER``, if there is one.
         ``by`` : makes the model of the run where that is no single fit, but a search. Its seconds,
-        and exact figures of generated rows, would tell of one try, and there are none.
+        and exact metrics of generated rows, would tell of one try, and there are none.
         """
         require_held_out(plan, request.test_fraction)
-        figures = figures_asked(request, plan.settings)
+        metrics = metrics_asked(request, plan.settings)
         table_ledger = request.table_ledger or table_ledger or LedgerRequest()
         started, log = time.perf_counter(), logging.getLogger("dpcore").info
         warns = UtilityWarning(partial(log, "dpcore: warning: %s"), partial(log, "dpcore: %s"))
@@ -215,21 +215,21 @@ class Run:
             if holds_out(plan.settings):
                 held_out, test = test, None
             if test is not None:
-                table_ledger.note_outside(rows.schema, "exact figures of test rows")
+                table_ledger.note_outside(rows.schema, "exact metrics of test rows")
             told: dict[str, Any] = {"engine": engine, "utility_warning": warns}
             told |= {"table_ledger": table_ledger, "held_out": held_out}
-            parts = (*data.parts, *foreign_figures(figures), *request.asked_by)
+            parts = (*data.parts, *foreign_metrics(metrics), *request.asked_by)
             given = rows, data.why_not_private, parts, on_release, data.kept_fraction, None
             model = Run(plan, *given, charges or Charges(), **told).made(by or Run.model)
         diagnostics: dict[str, Any] = {}
         if test is not None:
             trained = None if engine is not None else encoded_rows(rows, model.schema)
             asked = trained, encoded_rows(test, model.schema)
-            diagnostics = figures.exact_figures(plan.loss, model, *asked)
+            diagnostics = metrics.exact_metrics(plan.loss, model, *asked)
         training = finish(plan, model, rows, None if by else started, diagnostics)
         secret = by or engine or not are_ours_and_generated(data.train, data.parts)
         if not secret and plan.loss.classification:
-            if (made := exact_figures_if_there()) is not None:
+            if (made := exact_metrics_if_there()) is not None:
                 accuracy = made.exact_accuracy(model, encoded_rows(rows, model.schema))
                 training = replace(training, generated=accuracy)
         told = {"was_warned": warns.failing, "charged_to": table_ledger}

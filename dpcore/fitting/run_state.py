@@ -71,7 +71,7 @@ class RunState:
     accountant : what the run's filter has left for the optimizer.
     charged_for : the events of the releases that a step stated, by its name.
     stated : of releases that were made, by the name of their step.
-    figures : for the model file, of steps of dpcore, by name: each has a field of its own there.
+    step_data : for the model file, of steps of dpcore, by name: each has a field of its own there.
     sections : the same of other steps.
     solution : the optimizer's, or that of the last step of the result that altered it; ``None``
         before there is one.
@@ -84,7 +84,7 @@ class RunState:
     accountant: Accountant
     charged_for: Mapping[str, tuple[DpEvent, ...]] = field(default_factory=dict)
     stated: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    figures: Mapping[str, Any] = field(default_factory=dict)
+    step_data: Mapping[str, Any] = field(default_factory=dict)
     sections: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     solution: Any = None
     needs_dry_run: bool = True

@@ -39,8 +39,8 @@ class Training:
     facts : public facts for the report: algo, data, n_features, and under replace-one only n_train,
         the number of rows, or units_train.
     seconds : of the whole run; printed, in no file; ``None`` where they would tell too much.
-    diagnostics : figures computed without privacy; empty unless a test was asked for.
-    generated : ``accuracy_figures`` of the rows trained on, where those are generated, no secret.
+    diagnostics : metrics computed without privacy; empty unless a test was asked for.
+    generated : ``accuracy_metrics`` of the rows trained on, where those are generated, no secret.
     rows_dropped : whether those that do not satisfy the schema were left out.
     was_warned : whether it was said beforehand that the model would be no better than a constant.
     at_hand : whether this process has the rows, so that a test can hold some out.
@@ -132,7 +132,7 @@ def make_model(
     ``known`` : the run, with the sections of its steps.
     """
     loss, class_weights = told_loss(plan, schema.label)
-    figures: Mapping[str, Any] = {} if known is None else known.figures
+    metrics: Mapping[str, Any] = {} if known is None else known.step_data
     return Model(
         w=Model.check_coefficients(solution.w, schema.w_shape, plan.entry.name),
         schema=schema.anew(),
@@ -156,8 +156,8 @@ def make_model(
         },
         privacy=statement.to_dict(),
         ledger=ledger,
-        evaluation=figures.get("evaluation"),
-        intervals=figures.get("intervals"),
+        evaluation=metrics.get("evaluation"),
+        intervals=metrics.get("intervals"),
         sections={} if known is None else known.sections,
         status=str(solution.status),
         details=plain(solution.details),

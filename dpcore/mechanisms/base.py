@@ -1,4 +1,4 @@
-"""The common base of the built-in mechanisms: one noise multiplier, scaled to one figure."""
+"""The common base of the built-in mechanisms: one noise multiplier, scaled to one bound."""
 
 import math
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_up
+from dpcore.moved import renamed_method
 from dpcore.noise.scale import GridScale
 from dpcore.privacy.events import PureDpEvent
 from dpcore.privacy.immutable import sealed
@@ -23,7 +24,7 @@ __all__ = [
 @sealed
 @dataclass(frozen=True, slots=True)
 class ScaledNoise:
-    """Noise of scale ``noise_multiplier`` times the figure of the sensitivity that ``needs`` names.
+    """Noise of scale ``noise_multiplier`` times the bound of the sensitivity that ``needs`` names.
 
     Raises InvalidInputError if ``noise_multiplier`` is not a finite float > 0.
     """
@@ -32,6 +33,11 @@ class ScaledNoise:
 
     name: ClassVar[str]
     needs: ClassVar[str]
+
+    # Whoever overrides the method's old name would have less noise than it says.
+    def __init_subclass__(cls) -> None:
+        if "figure" in vars(cls):
+            raise TypeError(f"{cls.__name__}.figure is bound_of now: noise is scaled by that.")
 
     def __post_init__(self) -> None:
         value = self.noise_multiplier
@@ -45,15 +51,15 @@ class ScaledNoise:
     def scale(self, sensitivity: Sensitivity) -> GridScale:
         """Return the noise scale in grid steps, rounded up.
 
-        Raises InvalidInputError for a sensitivity without the figure, or noise beyond the grid.
+        Raises InvalidInputError for a sensitivity without the bound, or noise beyond the grid.
         """
         return GridScale.at_least(
-            self.noise_multiplier, self.figure(sensitivity), sensitivity.grid_bits
+            self.noise_multiplier, self.bound_of(sensitivity), sensitivity.grid_bits
         )
 
     def exact_multiplier(self, sensitivity: Sensitivity) -> Fraction:
         """Return the scale that is really drawn over the sensitivity: at least what was asked."""
-        return self.scale(sensitivity).over(self.figure(sensitivity), sensitivity.grid_bits)
+        return self.scale(sensitivity).over(self.bound_of(sensitivity), sensitivity.grid_bits)
 
     @staticmethod
     def require_steps(exact: np.ndarray) -> None:
@@ -85,8 +91,8 @@ class ScaledNoise:
             )
         return np.asarray(np.ldexp(np.add(exact, noise).astype(np.float64), -grid_bits))
 
-    def figure(self, sensitivity: Sensitivity) -> float:
-        """Return the figure of the sensitivity that this noise is scaled to, in the answer's unit.
+    def bound_of(self, sensitivity: Sensitivity) -> float:
+        """Return the bound of the sensitivity that this noise is scaled to, in the answer's unit.
 
         Raises InvalidInputError for a sensitivity without it.
         """
@@ -103,6 +109,8 @@ class ScaledNoise:
                 f"{sensitivity.norm}."
             )
         return sensitivity.bound
+
+    figure = renamed_method("figure", "bound_of")
 
 
 @sealed

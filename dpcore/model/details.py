@@ -1,4 +1,4 @@
-"""Details beside the coefficients of a solution: a few plain figures for the report."""
+"""Details beside the coefficients of a solution: a few plain values for the report."""
 
 import math
 from collections.abc import Mapping
@@ -71,7 +71,7 @@ def _fault_of_value(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return ``value`` as JSON-able data, so that no figure of a plugin can make saving fail after
+    """Return ``value`` as JSON-able data, so that no value of a plugin can make saving fail after
     the budget was spent: arrays become lists, what is not finite ``None``, anything else text."""
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()

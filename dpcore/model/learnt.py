@@ -34,7 +34,7 @@ class LearntFacts:
     algo : name, distribution, parameters and slots of the algorithm.
     privacy : the privacy statement (``dpcore.privacy.statement``) as data.
     ledger : one summary for each kind of release and mechanism.
-    status, details : how the run ended, and the algorithm's figures.
+    status, details : how the run ended, and the algorithm's metrics.
     class_values : the classes as the caller's own objects, in the schema's order; ``None`` for its
         text or numbers.
     log_link : whether predictions are means, the exponentials of margins.
@@ -43,12 +43,12 @@ class LearntFacts:
     class_weights : the weight that the fit gave to each class, by its name in the schema, public
         or released; empty where it gave none.
     weight_bound : the public bound of rows' own weights; ``None`` where rows had none.
-    evaluation : figures of rows held out, released with the model; ``None`` where there are none.
+    evaluation : metrics of rows held out, released with the model; ``None`` where there are none.
     intervals : a one-step ``estimate`` of the coefficients and its ``covariance``, as lists, from
         released sums; or ``why_not``; ``None`` where none were asked for.
     sections : of steps of somebody's own, by name: ``data``, and ``lines`` of text about it.
     report : what ``dpcore train --json`` prints; in no file and no pickle, since it may hold
-        figures that were computed without privacy.
+        metrics that were computed without privacy.
     """
 
     w: np.ndarray

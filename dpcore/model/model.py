@@ -100,7 +100,7 @@ class Model(LearntFacts):
     cautions = renamed_method("cautions", "warnings")
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy on labelled rows, or the R2 of a regression: an exact figure of these
+        """Return the accuracy on labelled rows, or the R2 of a regression: an exact metric of these
         rows, which no epsilon covers.
 
         Raises as ``predict`` does, and DataError for rows without a score and for labels that are

@@ -82,7 +82,7 @@ class SeededEntropy(Unshareable):
     """Words that follow from a seed: SHAKE-256 of the seed and a block counter.
 
     The same seed gives the same words however they are asked for, on any machine. For tests and for
-    reproducing figures only.
+    reproducing values only.
 
     Raises InvalidInputError for a negative seed.
     """

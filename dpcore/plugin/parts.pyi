@@ -47,7 +47,7 @@ from dpcore.privacy.events import (
     SampledWithoutReplacementDpEvent,
     SkellamDpEvent,
 )
-from dpcore.privacy.figures import cached_by_value
+from dpcore.privacy.exact_copies import cached_by_value
 from dpcore.privacy.immutable import constant, sealed
 from dpcore.privacy.sensitivity import Sensitivity
 from dpcore.privacy.stated_events import (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.figures import plain_counts
+from dpcore.privacy.exact_copies import plain_counts
 from dpcore.privacy.sensitivity import NeighboringRelation
 
 __all__ = [
@@ -40,13 +40,13 @@ _FLAGS: Any = vars(type)["__flags__"]  # Python's own, of which no metaclass say
 @dataclass(frozen=True, slots=True)
 class DpEvent:
     """Base of all events. ``counted(events)`` : how many of each event a schedule has, with exact
-    copies of those of dpcore (``dpcore.privacy.figures.plain_counts``)."""
+    copies of those of dpcore (``dpcore.privacy.exact_copies.plain_counts``)."""
 
     counted = staticmethod(plain_counts)
 
     @staticmethod
     def require_positive(name: str, value: float) -> None:
-        """Raise InvalidInputError unless a figure of an event is a finite float > 0."""
+        """Raise InvalidInputError unless a value of an event is a finite float > 0."""
         if _FLAGS.__get__(type(value)) & _IN_PYTHON or not (
             isinstance(value, float) and math.isfinite(value) and value > 0
         ):
@@ -55,7 +55,7 @@ class DpEvent:
 
 @dataclass(frozen=True, slots=True)
 class PositiveDpEvent(DpEvent):
-    """Base of events whose every figure is a finite float > 0."""
+    """Base of events whose every value is a finite float > 0."""
 
     def __post_init__(self) -> None:
         for name in map(str, type(self).__slots__):
@@ -134,7 +134,7 @@ class ExponentialMechanismDpEvent(PositiveDpEvent):
 class ExPostDpEvent(PositiveDpEvent):
     """A release whose privacy loss is a function of its outcome, and at most ``epsilon`` whatever
     the outcome (ex-post privacy: Ligett, Neel, Roth, Waggoner & Wu 2017, Definition 2.3). The
-    release is ``epsilon``-DP, and that cap is its cost. The figure of the outcome is known when the
+    release is ``epsilon``-DP, and that cap is its cost. The value of the outcome is known when the
     release has ended; it is reported beside the guarantee and never charged less."""
 
     epsilon: float

@@ -1,4 +1,4 @@
-"""Warnings about a guarantee of large figures."""
+"""Warnings about a guarantee of a large epsilon or delta."""
 
 from dpcore.exact.rounding import exact
 
@@ -8,7 +8,7 @@ _LARGE_EPSILON, _LARGE_DELTA = 10.0, 1e-3
 
 
 def guarantee_warnings(epsilon: float, delta: float) -> list[str]:
-    """Return what to be careful of in a guarantee of these figures."""
+    """Return what to be careful of in a guarantee of these numbers."""
     power, chance = exact(epsilon), exact(delta)
     told = {
         f"epsilon = {power} is a factor of e^{power}: next to no protection.": (

@@ -103,7 +103,7 @@ class Sensitivity:
     ----------
     norm : the norm in which ``bound`` holds, over all coordinates of the answer.
     bound : finite and > 0; the largest norm of the difference over all neighbours.
-    relation : the neighbouring relation under which both figures hold.
+    relation : the neighbouring relation under which both values hold.
     grid_bits : the answer is a multiple of ``2**-grid_bits``.
     change_range : for scores, the largest ``max_i(change of u_i) - min_i(change of u_i)``; ``None``
         for an answer that is not a vector of scores.

@@ -2,7 +2,7 @@
 
 Whoever states one has the proof of it. Each is about both orders of two neighbours: of tables D and
 D' under the run's relation it bounds the law of the release on D against that on D', and the other
-way round, whatever was released before. Figures are rounded up.
+way round, whatever was released before. Values are rounded up.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from typing import Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.events import DpEvent, PositiveDpEvent
-from dpcore.privacy.figures import cached_by_value
+from dpcore.privacy.exact_copies import cached_by_value
 from dpcore.privacy.renyi_conversion import (
     best_order,
     best_order_for_budget,
@@ -113,7 +113,7 @@ class DominatingPairDpEvent(DpEvent):
     any: an accountant takes the larger of what (P, Q) and (Q, P) come to. H_g(Q || P) follows from
     H_(1/g)(P || Q), so that (Q, P) dominates (M', M).
 
-    A filter uses it by an additive figure of its own alone, which is charged release by release:
+    A filter uses it by an additive value of its own alone, which is charged release by release:
     the convolution of privacy losses (PLD) is about releases that were fixed beforehand. So an
     accountant that convolves pairs states ``fully_adaptive = False``, and holds them on a fixed
     schedule.

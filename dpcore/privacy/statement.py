@@ -36,7 +36,7 @@ class PrivacyStatement:
     relation : which tables count as neighbours; the unit of protection is one row, or ``units``.
     accountant, conversion : the filter, and the rule that turned (epsilon, delta) into its unit.
     unit : what ``budget`` and ``spent`` count, such as rho.
-    budget, spent : figures of the filter. ``spent`` is book-keeping: a filter is not an odometer
+    budget, spent : values of the filter. ``spent`` is book-keeping: a filter is not an odometer
         (Rogers, Roth, Ullman & Vadhan 2016), so that it is no smaller guarantee.
     releases : number of releases of each kind.
     parts_not_from_dpcore : ``"module:Class"`` of every loss, query, mechanism, accountant, engine
@@ -51,8 +51,8 @@ class PrivacyStatement:
         out (Ligett et al. 2017, Definition 2.3): never a guarantee made beforehand.
     typed_by : ``"frame"`` or ``"file"`` where its columns' types, which another program chose from
         all of their cells, were taken as public; of a query as ``GIVEN_OF_QUERIES`` has it.
-    figure : name and value of the budget where that was a figure of the filter, ``("rho", 0.1)`` or
-        ``("mu", 0.5)``: epsilon is then what it comes to at delta.
+    native_budget : name and value of the budget where it was in the unit of the filter, ``("rho",
+        0.1)`` or ``("mu", 0.5)``: epsilon is then what it comes to at delta.
     units : of several rows, where those are protected. n0, capacity and most_rows count rows.
     users : where rows stay with users: ``count``, least and largest ``epsilon`` and ``delta`` of
         their budgets, ``trust_model`` and ``server_sees``; epsilon and delta are the largest then.
@@ -87,7 +87,7 @@ class PrivacyStatement:
     capacity: int | None = None
     ex_post_epsilon: float | None = None
     typed_by: str | None = None
-    figure: tuple[str, float] | None = None
+    native_budget: tuple[str, float] | None = None
     units: Units | None = None
     users: dict[str, Any] | None = None
     private_bounds: dict[str, Any] | None = None
@@ -101,7 +101,7 @@ class PrivacyStatement:
     ledger: dict[str, Any] | None = None
 
     NOTIONS: ClassVar[dict[str, str]] = {"rho": "zCDP", "mu": "GDP"}
-    """The notions that have these figures: Bun & Steinke 2016; Dong, Roth & Su 2022."""
+    """The notions that have these values: Bun & Steinke 2016; Dong, Roth & Su 2022."""
     OF_DPCORE: ClassVar[tuple[str, ...]] = OF_DPCORE
     part_of, is_ours = staticmethod(first_party.part_of), staticmethod(first_party.is_ours)
     guarantee_warnings, DISTRIBUTIONS = staticmethod(guarantee_warnings), first_party.DISTRIBUTIONS
@@ -130,7 +130,7 @@ class PrivacyStatement:
         return first_party.code_in_words(self.foreign)
 
     def sentence(self, subject: str = "This model") -> str:
-        """Return the statement as one sentence, with what it means in plain words; without a figure
+        """Return the statement as one sentence, with what it means in plain words; without a budget
         where none is guaranteed."""
         if not self.private:
             reasons = "; ".join(self.why_not_private)
@@ -154,9 +154,9 @@ class PrivacyStatement:
 
     def _claim(self) -> str:
         pair = f"({exact(self.epsilon)}, {exact(self.delta)})-differentially private"
-        if self.figure is None:
+        if self.native_budget is None:
             return pair
-        name, value = self.figure
+        name, value = self.native_budget
         return f"{name}-{self.NOTIONS[name]} with {name} = {exact(value)}, and so {pair},"
 
     def _of_part(self) -> str:
@@ -169,7 +169,7 @@ class PrivacyStatement:
         return (
             f" That is the worst case agreed to beforehand. Ex-post: the outcome that happened has "
             f"a privacy loss of at most {exact(self.ex_post_epsilon)}"
-            f"{f', with a delta of {exact(self.delta)}' if self.delta else ''}; that figure is a "
+            f"{f', with a delta of {exact(self.delta)}' if self.delta else ''}; that number is a "
             "function of the outcome, and is no guarantee of differential privacy."
         )
 
@@ -211,7 +211,7 @@ class PrivacyStatement:
         of_own = self.evaluation.get("epsilon")
         alone = "" if of_own is None else f" (an epsilon of {exact(of_own)} by themselves)"
         return (
-            " Figures of the model were released from rows held out, for "
+            " Metrics of the model were released from rows held out, for "
             f"{self.evaluation['share']:.3g} of the same budget{alone}, within the guarantee."
         )
 
@@ -282,9 +282,7 @@ class PrivacyStatement:
                 del data[name]
         if self.fits == 1:
             del data["fits"]
-        figure = data.pop("figure")
-        if figure is not None:
-            data[figure[0]] = figure[1]
+        data |= dict(filter(None, [data.pop("native_budget")]))
         return {
             "private": self.private,
             "why_not_private": list(data.pop("why_not_private")),

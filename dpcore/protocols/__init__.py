@@ -40,14 +40,14 @@ class Mechanism(Protocol):
 
     Every mechanism is a frozen dataclass of one noise parameter, ``noise_multiplier``: the scale of
     its noise over the sensitivity it needs (the bound in a norm, or the range of the change of the
-    scores). The scale on the answer's grid is that product rounded *up*, the event's figure is that
+    scores). The scale on the answer's grid is that product rounded *up*, the event's value is that
     scale over the sensitivity rounded to the side that costs more.
     """
 
     name: ClassVar[str]
     """The name that messages call it by: that under which it is registered, if it is."""
     needs: ClassVar[str]
-    """``"l2"``, ``"l1"``, ``"linf"`` or ``"range"``: the figure of a sensitivity that it is scaled
+    """``"l2"``, ``"l1"``, ``"linf"`` or ``"range"``: the bound of a sensitivity that it is scaled
     to."""
 
     @property

@@ -53,7 +53,7 @@ class AnswerSource(Protocol):
     def stated(self, relation: NeighboringRelation) -> Any:
         """Return an object of what the privacy statement says of the charges.
 
-        It has ``figures``, of the statement's fields ``epsilon``, ``delta``, ``accountant``,
+        It has ``fields``, of the statement's fields ``epsilon``, ``delta``, ``accountant``,
         ``conversion``, ``unit``, ``budget``, ``spent``, ``releases`` and ``users``;
         ``why_not_private``, what voids the guarantee, as clauses; and ``parts``, its parts that are
         inside the trust boundary: objects, or ``"module:Class"``.

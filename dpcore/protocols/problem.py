@@ -37,8 +37,8 @@ class Problem:
     relation : the neighbouring relation of the run.
     n : the number of rows under replace-one; ``None`` where it is private: under add-or-remove-one,
         and where units have several rows.
-    n0 : the schema's public figure for the number of rows, or ``None``.
-    capacity : public upper figure of the number of rows, for the grid of the sums. More rows than
+    n0 : the schema's public value for the number of rows, or ``None``.
+    capacity : public upper bound on the number of rows, for the grid of the sums. More rows than
         that cost utility, never privacy.
     intercept : whether the last column is 1 in every row.
     rows_per_unit : the rows of a unit at most, where the relation is between units of several rows;
@@ -147,7 +147,7 @@ class Solution:
     ----------
     w : float64 array of the problem's ``w_shape``.
     status : a sentence that says how the run ended.
-    details : plain figures for the report (steps taken, released counts): what
+    details : plain values for the report (steps taken, released counts): what
         ``dpcore.model.details.fault_of_details`` allows, or a note in their place.
 
     Examples

@@ -19,7 +19,7 @@ __all__ = ["RowCount"]
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
 class RowCount:
-    """The number of rows, a private figure under add-or-remove-one.
+    """The number of rows, a private value under add-or-remove-one.
 
     A row counts 1 (add-or-remove-one, replace-special: 1). Under replace-one the count does not
     change; the bound is 1 there too, so that the release stays defined.

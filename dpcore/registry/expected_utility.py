@@ -36,10 +36,10 @@ class ExpectedUtility:
     between: tuple[float, float] | None = None
 
     @staticmethod
-    def rounded(figure: float) -> float:
-        """Return two digits of a figure, rounded up: a forecast has no more."""
-        unit = 10.0 ** (1 - math.floor(math.log10(figure)))
-        return math.ceil(round(figure * unit, 6)) / unit
+    def rounded(value: float) -> float:
+        """Return two digits of a value, rounded up: a forecast has no more."""
+        unit = 10.0 ** (1 - math.floor(math.log10(value)))
+        return math.ceil(round(value * unit, 6)) / unit
 
 
 """The name of before, for this version."""

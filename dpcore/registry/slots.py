@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from dpcore.errors import InvalidInputError
 
-__all__ = ["FIGURES", "Slot"]
+__all__ = ["SENSITIVITY_BOUNDS", "Slot"]
 
-FIGURES = ("l2", "l1", "linf", "range")
-"""The figures of a sensitivity that a mechanism's noise may be scaled to (its ``needs``)."""
+SENSITIVITY_BOUNDS = ("l2", "l1", "linf", "range")
+"""The bounds of a sensitivity that a mechanism's noise may be scaled to (its ``needs``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Slot:
     Parameters
     ----------
     names : registered names that fill it, the default first.
-    takes : figures of a sensitivity, of l2, l1, linf and range, that the slot's queries can state.
+    takes : bounds of a sensitivity, of l2, l1, linf and range, that the slot's queries can state.
         Any other registered mechanism whose ``needs`` is among them fills the slot too, if it
         states a ``nominal_event`` and is built from a noise multiplier alone.
     closed : why it takes no other, as the end of a sentence; of a closed slot.
@@ -45,9 +45,9 @@ class Slot:
         for value in (self.names, self.takes):
             if not (isinstance(value, tuple) and all(isinstance(name, str) for name in value)):
                 raise InvalidInputError(f"Expected names and takes to be tuples of texts: {self}.")
-        if not self.names or not set(self.takes) <= set(FIGURES):
+        if not self.names or not set(self.takes) <= set(SENSITIVITY_BOUNDS):
             raise InvalidInputError(
-                f"Expected a default, and takes of {', '.join(FIGURES)}: {self}."
+                f"Expected a default, and takes of {', '.join(SENSITIVITY_BOUNDS)}: {self}."
             )
         if bool(self.takes) == bool(self.closed):
             raise InvalidInputError(f"Expected either takes, or closed, which says why: {self}.")

@@ -10,7 +10,7 @@ import numpy as np
 from dpcore.accountants.equal_parts import equal_part, require_within
 from dpcore.errors import InvalidInputError
 from dpcore.noise.entropy import Unshareable
-from dpcore.privacy.figures import copied_figure
+from dpcore.privacy.exact_copies import exact_copy
 
 if TYPE_CHECKING:
     from dpcore.session.ledger import ChargeLog
@@ -34,7 +34,7 @@ class Account(Unshareable, Generic[Entry]):
     filter that nobody else holds, ``equal_part(filter, parts)`` the filter of one of so many parts.
     """
 
-    copied, equal_part = staticmethod(copied_figure), staticmethod(equal_part)
+    copied, equal_part = staticmethod(exact_copy), staticmethod(equal_part)
     require_within = staticmethod(require_within)
 
     def __init__(self, filter: Any, ledger: ChargeLog[Entry], schedule: Any = None) -> None:

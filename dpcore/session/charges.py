@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from dpcore.errors import OF_LEDGER
 
-__all__ = ["Bound", "Budget", "Charges", "Figures", "charged_by"]
+__all__ = ["Bound", "Budget", "Charged", "Charges", "charged_by"]
 
 # Spent, budget and unit: functions of the events, so public.
-Figures = tuple[float, float, str]
+Charged = tuple[float, float, str]
 
 _CHARGED = "dpcore_charged"
 
@@ -49,19 +49,19 @@ class Charges:
     """
 
     def __init__(self) -> None:
-        self._figures: Callable[[], Figures | None] | None = None
+        self._charged: Callable[[], Charged | None] | None = None
         self.fate: Callable[[], str] = lambda: "no model of this run was kept"
         self.bound: Bound | None = None
         self.listed: list[tuple[object, object]] = []
 
-    def follow(self, figures: Callable[[], Figures | None]) -> None:
-        """Ask ``figures``, which returns ``None`` while nothing was charged, from now on."""
-        self._figures = figures
+    def follow(self, charged: Callable[[], Charged | None]) -> None:
+        """Ask ``charged``, which returns ``None`` while nothing was charged, from now on."""
+        self._charged = charged
 
     @property
-    def figures(self) -> Figures | None:
-        """The figures of what was charged; ``None`` for nothing."""
-        return None if self._figures is None else self._figures()
+    def charged(self) -> Charged | None:
+        """Spent, budget and unit of what was charged; ``None`` for nothing."""
+        return None if self._charged is None else self._charged()
 
     @contextmanager
     def told(self) -> Iterator[None]:
@@ -72,19 +72,19 @@ class Charges:
         try:
             yield
         except BaseException as error:
-            if self._figures is not None and not hasattr(error, _CHARGED):
-                setattr(error, _CHARGED, None if self.figures is None else self.bound)
+            if self._charged is not None and not hasattr(error, _CHARGED):
+                setattr(error, _CHARGED, None if self.charged is None else self.bound)
                 error.add_note(self._sentence(hasattr(error, OF_LEDGER)))
             raise
 
     def _sentence(self, is_told: bool) -> str:
         """Return what was charged, and the fate of the model. ``is_told`` : whether it was said
         what a ledger has of the run."""
-        figures, fate = self.figures, self.fate()
-        if figures is None:
+        charged, fate = self.charged, self.fate()
+        if charged is None:
             # A ledger may have the run's budget, though no release was made.
             return f"No release was made; {fate}." if is_told else f"Nothing was charged; {fate}."
-        spent, budget, unit = figures
+        spent, budget, unit = charged
         return f"Charged, and spent: {spent!r} of {budget!r} {unit}; {fate}."
 
 

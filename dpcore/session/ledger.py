@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from dpcore.noise.entropy import Unshareable
-from dpcore.privacy.figures import copied_figure
+from dpcore.privacy.exact_copies import exact_copy
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
@@ -97,7 +97,7 @@ class LedgerEntry:
 
 def copied(entries: Iterable[LedgerEntry]) -> tuple[LedgerEntry, ...]:
     """Return copies of charges: what is done to them is not done to these."""
-    return tuple(replace(entry, event=copied_figure(entry.event)) for entry in entries)
+    return tuple(replace(entry, event=exact_copy(entry.event)) for entry in entries)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class TableRun:
 
 @dataclass(frozen=True)
 class Found:
-    """The guarantee of a run that has ended, beside its figures.
+    """The guarantee of a run that has ended, beside its values.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class TableLedger(Protocol):
 
     def outside(self, why_not_private: tuple[str, ...], run: TableRun | None = None) -> None:
         """Note what is computed of the rows without a guarantee, and charge nothing: a run, or
-        figures that are exact. Raises LedgerError where that cannot be written."""
+        values that are exact. Raises LedgerError where that cannot be written."""
 
     def note_model(self, reference: Mapping[str, Any], out: Path) -> None:
         """Note that the model of a run, by its reference, is in a file now. Raises LedgerError, or

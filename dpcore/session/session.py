@@ -12,7 +12,7 @@ from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_up
 from dpcore.privacy.events import DpEvent, ExPostDpEvent
-from dpcore.privacy.figures import copied_figure
+from dpcore.privacy.exact_copies import exact_copy
 from dpcore.privacy.immutable import Copies, private_copy
 from dpcore.privacy.stated_events import ApproximateDpEvent
 from dpcore.session.account import Account
@@ -85,7 +85,7 @@ class TableSession(ExactAnswers):
     ) -> None:
         super().__init__(engine, accountant, relation, noise, problem, takes_shares, earlier)
         kept = ChargeLog[LedgerEntry]() if ledger is None else ledger
-        self._account = Account(copied_figure(accountant), kept, schedule)
+        self._account = Account(exact_copy(accountant), kept, schedule)
         self._on_release = on_release
         self._lock, self._closed = threading.Lock(), False
         self._open: OpenMechanism | None = None
@@ -251,7 +251,7 @@ class TableSession(ExactAnswers):
     def accountant(self) -> Accountant:
         """A copy of the filter after all charges so far, a function of released values only: nobody
         else holds the filter that decides."""
-        held: Accountant = copied_figure(self._account.filter)
+        held: Accountant = exact_copy(self._account.filter)
         return held
 
     @property

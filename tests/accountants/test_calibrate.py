@@ -136,8 +136,8 @@ def test_normal_noise_is_found_in_a_few_questions(make):
 
 
 def test_a_cost_that_rises_on_the_way_does_not_pass_the_limit():
-    """It breaks the promise that it falls with m, and holds at the first figure that is tried above
-    the limit's: the figure that comes out is asked all the same, and every step then."""
+    """It breaks the promise that it falls with m, and holds at the first value that is tried above
+    the limit's: the value that comes out is asked all the same, and every step then."""
     limit = 1e-4
     inner = GdpAccountant.from_budget(1.0, 1e-6)
     m = noise_multiplier(inner, GaussianDpEvent, limit)

@@ -1,4 +1,4 @@
-"""Conversions of zCDP or Renyi DP to (epsilon, delta), against mpmath and published figures."""
+"""Conversions of zCDP or Renyi DP to (epsilon, delta), against mpmath and published values."""
 
 from fractions import Fraction
 
@@ -69,7 +69,7 @@ def test_bun_steinke_inverts_its_formula(epsilon, delta):
 
 def test_a_missing_logarithm_is_seen():
     # smartnoise-sdk#621 left a log out of a composition formula: with 1/delta for ln(1/delta) the
-    # budget would be millions of times smaller, and the figure below is Bun & Steinke's own.
+    # budget would be millions of times smaller, and the value below is Bun & Steinke's own.
     rho = ZcdpAccountant.from_budget(1.0, 1e-6, "bun-steinke").budget
     assert rho + 2 * (rho * 13.815510557964274) ** 0.5 == pytest.approx(1.0, rel=1e-12)
 

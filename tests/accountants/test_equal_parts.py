@@ -87,7 +87,7 @@ def test_the_reserve_is_split_too(accountant):
         part.compose(ApproximateDpEvent(1e-9, 0.2e-7))
 
 
-def test_rho_and_mu_are_split_in_their_own_figure():
+def test_rho_and_mu_are_split_in_their_own_unit():
     assert ZcdpAccountant.of_native_budget(0.3, 1e-6).split(3).budget == pytest.approx(0.1)
     assert GdpAccountant.of_native_budget(0.6, 1e-6).split(4).budget == pytest.approx(0.09)
 

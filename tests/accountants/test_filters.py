@@ -210,7 +210,7 @@ class PoissonSampledGaussianDpEvent(GaussianDpEvent):
 
 @every_accountant
 def test_what_cannot_be_bounded_is_refused(opened):
-    # A central limit theorem would sell these as Gaussian: too low a figure for each of (1.5, .04),
+    # A central limit theorem would sell these as Gaussian: too low a value for each of (1.5, .04),
     # (1, .01), (.8, .001), (3, .2) (noise multiplier, sampling rate).
     for noise, rate in [(1.5, 0.04), (1.0, 0.01), (0.8, 0.001), (3.0, 0.2)]:
         sampled = PoissonSampledGaussianDpEvent(noise, rate)

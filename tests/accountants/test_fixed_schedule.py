@@ -56,7 +56,7 @@ def sampled_of(event, p=0.1):
 class OfAPlugin(DpEvent):
     """An event that dpcore knows nothing of: it equals itself."""
 
-    figure: int
+    value: int
 
 
 TAKEN = [

@@ -1,4 +1,4 @@
-"""Budgets in a filter's own figure: rho of zcdp, mu of gdp."""
+"""Budgets in a filter's own unit: rho of zcdp, mu of gdp."""
 
 import math
 from fractions import Fraction
@@ -62,19 +62,19 @@ def test_the_epsilon_of_mu_follows_from_it(mu, delta):
 
 
 @both
-@pytest.mark.parametrize("figure", [1e-12, 1e-3, 1.0, 50.0, 1e6])
+@pytest.mark.parametrize("value", [1e-12, 1e-3, 1.0, 50.0, 1e6])
 @pytest.mark.parametrize("delta", [1e-300, 1e-8, 0.5])
-def test_extreme_figures_open_with_a_finite_epsilon(accountant, figure, delta):
-    opened = accountant.of_native_budget(figure, delta)
+def test_extreme_values_open_with_a_finite_epsilon(accountant, value, delta):
+    opened = accountant.of_native_budget(value, delta)
     assert 0 < opened.epsilon < math.inf and opened.budget > 0
     assert opened.get_epsilon(delta) == 0.0
 
 
 @both
-@pytest.mark.parametrize("figure", [0.0, -1.0, math.nan, math.inf, "1", None, True, 1e-300])
-def test_bad_figures_are_refused(accountant, figure):
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, "1", None, True, 1e-300])
+def test_bad_values_are_refused(accountant, value):
     with pytest.raises(InvalidInputError, match="Expected|below the"):
-        accountant.of_native_budget(figure, 1e-6)
+        accountant.of_native_budget(value, 1e-6)
     with pytest.raises(InvalidInputError, match="delta"):
         accountant.of_native_budget(1.0, 0.0)
 

@@ -1,4 +1,4 @@
-"""Figures of budgets have the same bits on every processor."""
+"""Values of budgets have the same bits on every processor."""
 
 import json
 from pathlib import Path
@@ -6,23 +6,23 @@ from pathlib import Path
 import pytest
 from processors import other_processors, output_of
 
-FIGURES = Path(__file__).with_name("budget_figures.py")
+VALUES = Path(__file__).with_name("budget_values.py")
 
 
 @pytest.fixture(scope="module")
 def printed():
     """What the program prints on this and other processors, by name: run once for both tests."""
     processors = {"here": {}, **other_processors()}
-    return {name: json.loads(output_of([FIGURES], each)) for name, each in processors.items()}
+    return {name: json.loads(output_of([VALUES], each)) for name, each in processors.items()}
 
 
 @pytest.mark.slow
-def test_the_figures_of_a_budget_do_not_depend_on_the_processor(printed):
-    """By BLAS's order of adding, and NumPy's own functions, 26 and 28 of 167 figures did."""
+def test_the_values_of_a_budget_do_not_depend_on_the_processor(printed):
+    """By BLAS's order of adding, and NumPy's own functions, 26 and 28 of 167 values did."""
     here = printed["here"]
-    assert len(here["figures"]) > 60 and len(printed) > 1
+    assert len(here["values"]) > 60 and len(printed) > 1
     for name, there in printed.items():
-        changed = [k for k, each in here["figures"].items() if there["figures"].get(k) != each]
+        changed = [k for k, each in here["values"].items() if there["values"].get(k) != each]
         assert changed == [], name
 
 

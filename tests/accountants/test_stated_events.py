@@ -258,7 +258,7 @@ def test_each_is_held_by_those_who_can_bound_it(event, names):
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
-def test_all_of_a_kind_of_figure_are_counted_again(event):
+def test_all_of_a_kind_of_value_are_counted_again(event):
     single = SingleReleaseAccountant.from_budget(4.0, 1e-6)
     found = single.compose(event).get_epsilon(1e-6)
     again = recounted_epsilon([event], 1e-6)

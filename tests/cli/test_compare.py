@@ -36,7 +36,7 @@ def test_results_table_and_figure(compare, run, folder):
     again = run("plot", "r.parquet", "--out", "g.svg", "--markdown")
     assert "| epsilon | 0.5 | 1 |\n| --- | --- | --- |\n| stub |" in again.stdout
     assert (folder / "f.svg").read_bytes() == (folder / "g.svg").read_bytes()
-    # Every figure of the first run was kept: nothing is fitted again.
+    # Every fit of the first run was kept: nothing is fitted again.
     again = compare("--out", "r.parquet", "--repeats", "2").stdout
     assert again.endswith("All fits were in r.parquet: nothing was fitted.\n")
     assert compare("--out", "r.parquet", "--repeats", "2", "--quiet").stdout == ""

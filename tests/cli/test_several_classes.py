@@ -87,11 +87,11 @@ def test_weights_of_classes_are_taken_shown_and_kept(fitted, run):
     assert json.loads(balanced.stdout)["balanced"] == {"share": 0.05}
 
 
-def test_json_has_the_figures_by_name(fitted):
+def test_json_has_the_metrics_by_name(fitted):
     report = json.loads(fitted("--test", "three.csv", "--json").stdout)
-    figures = report["diagnostics"]
-    assert report["loss"] == "softmax" and figures["test_macro_f1"] == 1.0
-    said = {name: [*counts] for name, counts in figures["test_confusion"].items()}
+    metrics = report["diagnostics"]
+    assert report["loss"] == "softmax" and metrics["test_macro_f1"] == 1.0
+    said = {name: [*counts] for name, counts in metrics["test_confusion"].items()}
     assert said == {name: [name] for name in "abc"}
 
 

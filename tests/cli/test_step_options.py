@@ -221,7 +221,7 @@ def test_an_option_of_a_package_that_is_not_installed_says_what_to_install(optio
     monkeypatch.setattr(step_options, "load_registry", lambda kind=None: type(STEPS)(rest))
     parameters = inspect.signature(step_options.with_step_options(asked)).parameters
     assert option.replace("-", "_") not in parameters
-    assert parameters["test_fraction"].default is None  # for exact figures, all the same
+    assert parameters["test_fraction"].default is None  # for exact metrics, all the same
     monkeypatch.setattr("dpcore.moved.importlib.util.find_spec", lambda name: None)
     told = errors._mistake(NoSuchOption(f"--{option}", possibilities=["--share"]))
     # The first sentence is click's, which newer ones write with quotes.

@@ -195,7 +195,7 @@ def test_a_second_file_is_tested_with_the_same_schema(train):
 
 
 def test_no_row_count_under_add_or_remove(train, folder):
-    """Two tables of 6 and 600 rows: nothing public differs but the released figures."""
+    """Two tables of 6 and 600 rows: nothing public differs but the released values."""
     rows = (folder / "rows.csv").read_text().splitlines()
     (folder / "many.csv").write_text("\n".join([rows[0], *rows[1:] * 100]) + "\n")
     keys = []
@@ -290,7 +290,7 @@ def test_private_bounds_are_asked_for_by_a_flag(run, folder):
     assert checked.exit_code == 0, checked.stderr
 
 
-def test_a_figure_is_rounded_up_whatever_the_process_has_set():
+def test_a_value_is_rounded_up_whatever_the_process_has_set():
     with decimal.localcontext(prec=2):
         assert +decimal.Decimal("0.1235") < decimal.Decimal("0.12344")  # what a twin would print
         assert _up(0.12344) == "0.1235"

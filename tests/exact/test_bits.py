@@ -185,7 +185,7 @@ def test_with_other_bits_everything_is_exact(changes):
     ],
 )
 def test_a_constant_written_by_hand_would_be_seen(changes, asked):
-    # The broken twins: one of the figures as it was, beside a bit count that changed.
+    # The broken twins: one of the values as it was, beside a bit count that changed.
     status, said = run(asked, **changes)
     assert status == 1 and "AssertionError" in said and asked in said, said
 

@@ -99,14 +99,14 @@ ROOMS = ["accountants", "bounds", "data", "exact", "mechanisms", "noise", "queri
 ROOMS += ["session", "statistics"]
 WHOLE_NUMBERS = "products of whole numbers whose sums are below 2^53: exact in any order"
 ALLOWED = {
-    "plugins/report/dpcore_report/evaluation/intervals.py": "a figure of counts that were released",
+    "plugins/report/dpcore_report/evaluation/intervals.py": "a value of counts that were released",
     "plugins/report/dpcore_report/intervals/inference.py": "beside LAPACK; asked on the grid",
     "plugins/report/dpcore_report/intervals/one_step.py": "LAPACK has a part in it",
     "plugins/report/dpcore_report/intervals/row_products.py": WHOLE_NUMBERS,
     "plugins/report/dpcore_report/pictures/contributions.py": "a picture of what was released",
     "plugins/tables/dpcore_tables/statistics/numeric_sums.py": WHOLE_NUMBERS,
     "plugins/tables/dpcore_tables/statistics/asking.py": "LAPACK has a part in a covariance",
-    "plugins/a-ddp/dpcore_a_ddp/recount.py": "a check of a figure, by another formula",
+    "plugins/a-ddp/dpcore_a_ddp/recount.py": "a check of a value, by another formula",
     "plugins/a-ddp/dpcore_a_ddp/secure_sums/shamir.py": WHOLE_NUMBERS,
     "plugins/baselines/dpcore_baselines/without_privacy/references.py": "a reference",
     "plugins/adassp/dpcore_adassp/products.py": WHOLE_NUMBERS,

@@ -122,7 +122,7 @@ def test_rows_of_another_file_are_reported_on_as_where_rows_are_at_hand(rows, co
     there, here = (Run.train(plan(e, loss=loss), request) for e in (ReadsFiles, LocalEngine))
     there.model.save(str(rows.with_name("model.json")))
     told = rows.with_name("model.json").read_text()
-    assert not any(figure in told for figure in there.diagnostics)
+    assert not any(metric in told for metric in there.diagnostics)
     known = {k: v for k, v in here.diagnostics.items() if not k.startswith("train")}
     assert there.diagnostics == known and len(known) < len(here.diagnostics)
 

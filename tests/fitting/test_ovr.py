@@ -91,7 +91,7 @@ def test_fits_that_each_take_the_whole_budget_are_caught(charges, monkeypatch):
 
 
 @pytest.mark.parametrize(("name", "value"), [("rho", 0.1), ("mu", 0.4)])
-def test_a_budget_in_a_figure_is_split_in_it(charges, name, value):
+def test_a_native_budget_is_split_in_its_own_unit(charges, name, value):
     X, y = rows()
     words = {**OVR, name: value}
     model = fit(X, y, algo="dp-gd", params={"steps": 3}, **words)
@@ -113,7 +113,7 @@ def test_an_accountant_of_one_release_is_split_by_basic_composition(charges):
     assert sum(Fraction(entry.cost) for entry in charges) <= Fraction(3e-6)
     assert model.privacy["spent"] <= model.privacy["budget"] <= 3e-6
     assert (model.privacy["epsilon"], model.privacy["delta"]) == (3.0, 3e-6)
-    assert charged.figures == tuple(model.privacy[key] for key in ("spent", "budget", "unit"))
+    assert charged.charged == tuple(model.privacy[key] for key in ("spent", "budget", "unit"))
 
 
 @pytest.mark.parametrize("accountant", ["rdp", "single"])
@@ -284,7 +284,7 @@ def test_a_fit_that_meets_no_target_says_which_and_what_was_charged(charges):
     assert any("Charged, and spent" in note for note in caught.value.__notes__)
 
 
-def test_targets_are_of_each_fit_and_ex_post_figures_add_up():
+def test_targets_are_of_each_fit_and_ex_post_epsilons_add_up():
     X, y = rows()
     words = {"algo": "output-nr", "epsilon_max": 300.0, "l2": 0.1}
     model = fit(X, y, targets={"target_excess_risk": 0.2}, **OVR, **words)

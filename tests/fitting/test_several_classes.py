@@ -1,4 +1,4 @@
-"""Fits of three classes and more: the loss that nobody named, what is refused, exact figures."""
+"""Fits of three classes and more: the loss that nobody named, what is refused, exact metrics."""
 
 from pathlib import Path
 

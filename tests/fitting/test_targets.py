@@ -1,4 +1,4 @@
-"""Algorithms that are asked for an accuracy: options, budget, and the two figures kept apart."""
+"""Algorithms that are asked for an accuracy: options, budget, and the two epsilons kept apart."""
 
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -105,7 +105,7 @@ STATEMENT = PrivacyStatement(
 )
 
 
-def test_the_statement_never_confuses_the_two_figures():
+def test_the_statement_never_confuses_the_two_epsilons():
     sentence = STATEMENT.sentence()
     assert sentence.startswith("This model is (5, 0)-differentially private under replace-one")
     assert "worst case agreed to beforehand. Ex-post: the outcome that happened" in sentence
@@ -115,7 +115,7 @@ def test_the_statement_never_confuses_the_two_figures():
     assert (data["epsilon"], data["ex_post_epsilon"]) == (5.0, 0.123456789)
 
 
-def test_a_statement_that_is_not_private_claims_no_ex_post_figure():
+def test_a_statement_that_is_not_private_claims_no_ex_post_epsilon():
     sentence = replace(STATEMENT, why_not_private=("the noise came from a seed",)).sentence()
     assert "0.123456789" not in sentence and sentence.startswith("NOT PRIVATE")
 
@@ -125,5 +125,5 @@ def test_a_failure_is_stated_of_the_run_not_of_a_model():
     assert data["sentence"].startswith("What came out is (5, 0)-differentially private")
 
 
-def test_without_an_ex_post_figure_nothing_is_said_of_one():
+def test_without_an_ex_post_epsilon_nothing_is_said_of_one():
     assert "x-post" not in replace(STATEMENT, ex_post_epsilon=None).sentence()

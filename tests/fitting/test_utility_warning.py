@@ -117,8 +117,8 @@ def test_an_outlook_is_asked_with_copies(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("figure", "shown"),
+    ("value", "shown"),
     [(2757, 2800), (0.1811, 0.19), (100, 100), (1, 1), (99.5, 100), (0.02, 0.02)],
 )
-def test_two_digits_are_rounded_up(figure, shown):
-    assert ExpectedUtility.rounded(figure) == pytest.approx(shown)
+def test_two_digits_are_rounded_up(value, shown):
+    assert ExpectedUtility.rounded(value) == pytest.approx(shown)

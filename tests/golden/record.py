@@ -34,7 +34,7 @@ FAST = (
 SLOW = ("bits/steps", "bits/tuned", "bits/fits", "training/reports", "comparisons/kept")
 """Kinds that the fast tests leave out."""
 OF_X86 = ("bits/sources", "bits/steps", "bits/tuned", "bits/fits", "comparisons/kept")
-"""Kinds with released bits, or figures of them, stated for x86-64: no other was looked at."""
+"""Kinds with released bits, or values of them, stated for x86-64: no other was looked at."""
 
 
 def is_stated_here(kind):

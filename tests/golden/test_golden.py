@@ -35,7 +35,7 @@ def show(lines):
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_seen_is_as_it_was(kind):
     if not record.is_stated_here(kind):
-        pytest.skip("these figures are stated for x86-64")
+        pytest.skip("these values are stated for x86-64")
     show(differences(kind, known(kind), record.found(kind)))
 
 
@@ -48,7 +48,7 @@ def test_a_ledger_in_a_database_has_the_same_entries(server):
 
 
 def altered(value):
-    """Return a record that differs in its first figure or text."""
+    """Return a record that differs in its first value or text."""
     if isinstance(value, dict):
         first = next(iter(value), "new")
         return {**value, first: altered(value.get(first))}

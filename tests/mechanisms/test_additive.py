@@ -32,7 +32,7 @@ def sensitivity(norm, bound=1.0, grid_bits=0, relation=ADD):
 
 
 def rho_of(event):
-    """The zCDP figure claimed for an event (alpha times it bounds every Renyi order alpha)."""
+    """The zCDP value claimed for an event (alpha times it bounds every Renyi order alpha)."""
     if isinstance(event, GaussianDpEvent):
         return 1 / (2 * mpmath.mpf(event.noise_multiplier) ** 2)
     if isinstance(event, LaplaceDpEvent):
@@ -199,3 +199,16 @@ def test_noise_of_another_shape_is_not_added():
     # Beside an answer in one column it would be broadcast: each entry's noise to all of them.
     with pytest.raises(InvalidInputError, match=r"noise of shape \(4, 1\), not \(4,\)"):
         ScaledNoise.add_modulo(np.zeros((4, 1), dtype=np.int64), np.zeros(4, dtype=np.int64), 0)
+
+
+def test_the_bound_that_noise_is_scaled_to_has_its_old_name_with_a_warning():
+    with pytest.warns(FutureWarning, match="figure is bound_of now"):
+        assert Gaussian(2.0).figure(sensitivity("l2", 3.0)) == 3.0
+
+
+def test_noise_scaled_by_a_method_of_the_old_name_is_refused():
+    with pytest.raises(TypeError, match="Wider.figure is bound_of now"):
+
+        class Wider(ScaledNoise):
+            def figure(self, sensitivity):
+                return 2 * sensitivity.bound

@@ -215,7 +215,7 @@ def test_renyi_divergence_of_selections_is_within_the_claim(law, claim):
                 assert math.log(total) / (alpha - 1) <= claim(epsilon) * alpha * (1 + 1e-9)
 
 
-def test_permute_and_flip_exceeds_the_bounded_range_figure():
+def test_permute_and_flip_exceeds_the_bounded_range_value():
     # Positive control: eps^2/8 holds for the exponential mechanism and for no other selection.
     epsilon = 0.8
     p, q = (right_sign_law(u, 1 / epsilon) for u in ([0, 0], [1, 0]))

@@ -74,7 +74,7 @@ class Posing(float):
         return hash(0.5)
 
 
-def test_a_number_that_poses_as_another_is_no_figure_of_an_event():
+def test_a_number_that_poses_as_another_is_no_value_of_an_event():
     assert Posing(1e6) == 0.5  # a cache of costs, or a schedule, would take one for the other
     for make in (GaussianDpEvent, LaplaceDpEvent, PureDpEvent):
         make(0.5), make(np.float64(0.5))

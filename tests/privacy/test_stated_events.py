@@ -27,7 +27,7 @@ def test_they_are_values_on_the_page_of_parts():
 
 
 @pytest.mark.parametrize("bad", BAD)
-def test_a_figure_out_of_range_is_refused(bad):
+def test_a_value_out_of_range_is_refused(bad):
     for make in (
         lambda: ZcdpDpEvent(bad),
         lambda: RenyiDpEvent((2.0,), (bad,)),

@@ -130,7 +130,7 @@ def test_a_question_that_could_move_further_is_refused_before_the_data_are_asked
     assert exchange.ask(errors()).value is not None
 
 
-def test_the_ex_post_figure_is_of_what_was_said():
+def test_the_ex_post_epsilon_is_of_what_was_said():
     session = open_session(epsilon=2.0)
     session.release(RowCount("l1"), Geometric(10.0))
     assert session.ex_post_epsilon == session.accountant.spent
@@ -145,7 +145,7 @@ def test_the_ex_post_figure_is_of_what_was_said():
     assert session.ex_post_epsilon <= session.accountant.spent
 
 
-def test_a_release_without_a_pure_epsilon_has_no_ex_post_figure():
+def test_a_release_without_a_pure_epsilon_has_no_ex_post_epsilon():
     session = open_session(accountant=ZcdpAccountant, epsilon=8.0)
     session.start(reduction()).close()
     session.release(RowCount("l2"), Gaussian(20.0))

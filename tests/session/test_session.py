@@ -197,7 +197,7 @@ def test_a_mechanism_for_single_numbers_is_given_no_vector_and_nothing_is_charge
 class OfAnyNorm(Laplace):
     """Broken on purpose: it needs an l1 sensitivity, and states a cost for any."""
 
-    def figure(self, sensitivity):
+    def bound_of(self, sensitivity):
         return sensitivity.bound
 
 

@@ -108,7 +108,7 @@ def test_no_unit_moves_a_sum_by_more_than_is_stated(relation):
 
 
 @pytest.mark.parametrize(("relation", "times"), [(ADD, K), (REPLACE, 2 * K)])
-def test_every_figure_of_a_row_is_taken_k_times_once_for_each_side(relation, times):
+def test_every_value_of_a_row_is_taken_k_times_once_for_each_side(relation, times):
     for query in sums(PROBLEMS[relation]):
         of_row, of_unit = query.sensitivity(ADD), sensitivity_of_units(query, relation, K)
         assert of_unit.bound == times * of_row.bound

@@ -71,13 +71,13 @@ def fit_progress(*, hidden: bool) -> Iterator[OnRelease]:
 
 @contextmanager
 def rounds_progress(charges: Charges, *, hidden: bool) -> Iterator[None]:
-    """Show the rounds that a source of answers has charged, of those that it holds, a figure that
+    """Show the rounds that a source of answers has charged, of those that it holds, a number that
     is known beforehand."""
 
     def look() -> Step | None:
-        if (figures := charges.figures) is None:
+        if (charged := charges.charged) is None:
             return None
-        joined, held, _ = figures
+        joined, held, _ = charged
         return Step("rounds", joined, held, f"{joined}/{held}")
 
     with Step.shown(look, hidden=hidden):

@@ -42,10 +42,10 @@ class Table:
     blocks : the rows, ``BLOCK_ROWS`` at a time.
     n_features : public width, intercept included.
     raw_norm_bound, row_norm : public bounds of the raw and of the scaled rows' l2 norms.
-    capacity : public upper figure for the number of rows.
+    capacity : public upper bound on the number of rows.
 
     Of the class are the constants of ``dpcore.exact.grid``: the rows of a block and the files of a
-    table at most, the rows that exact sums hold where the schema says no other figure, and that a
+    table at most, the rows that exact sums hold where the schema says no other value, and that a
     block's float64 sum of whole numbers below ``2**BLOCK_SUM_BITS`` is exact. So are the functions
     of what its blocks hold: ``on_grid`` of features in [0, 1], ``plain_labels`` and
     ``clamped_labels`` of labels with or without weights, and ``freeze`` and ``is_frozen`` of arrays

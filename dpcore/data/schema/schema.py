@@ -1,7 +1,7 @@
 """The schema of a table, all public: columns, bounds, categories, classes. Encoding uses no more.
 It is a TOML file; ``dpcore.data.schema.keys`` has all of its keys::
 
-    rows = 48842              # a public figure for the number of rows (not a count of the rows at
+    rows = 48842              # a public value for the number of rows (not a count of the rows at
                               # hand, where their number is private)
     missing = ["", "NA"]      # words for no value
 

@@ -122,7 +122,7 @@ def _advice(problem: Problem, accountant: Accountant, own: str | None) -> dict[s
         "squared-loss": squares,
         "strong-convexity": "strong convexity; pass --l2 (l2=) greater than 0",
         "public-size": (
-            f"a public number of rows, which is private under {relation}: give the schema a figure "
+            f"a public number of rows, which is private under {relation}: give the schema a number "
             "(dataset.rows; in Python n0=), about how many there are"
         ),
         "adaptive-accountant": f"a fully adaptive filter, and {accountant.name} is none; its own "

@@ -48,7 +48,7 @@ def with_planned_accountant(plan: Plan, problem: Problem, runs: int = 1) -> Plan
             plan, accountant=_of_what_is_needed(plan, float_up(Fraction(needed) * runs), told)
         )
     if plan.is_part or plan.settings.native_budget() is not None:
-        return plan  # A budget in its own figure, all of which is for any releases.
+        return plan  # A budget in its own unit, all of which is for any releases.
     if asked.name in stated.adaptive_accountants and asked.fully_adaptive:
         return plan  # The schedule is of the other accountants.
     schedule = stated_schedule(plan.optimizer, problem)

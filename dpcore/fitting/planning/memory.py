@@ -1,6 +1,6 @@
 """The memory that a run takes beside its rows, from public facts: refused where there is less.
 
-Figures are of the columns, and of several classes of the public number of rows, if there is one:
+Numbers are of the columns, and of several classes of the public number of rows, if there is one:
 never of the rows, so that a refusal says nothing of them.
 """
 

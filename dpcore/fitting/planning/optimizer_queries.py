@@ -11,7 +11,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError
-from dpcore.privacy.figures import copied_figure, plain_counts
+from dpcore.privacy.exact_copies import exact_copy, plain_counts
 from dpcore.privacy.immutable import private_copy
 from dpcore.registry.tables.optimizer_spec import optimizer_facts
 
@@ -44,7 +44,7 @@ _CHOSEN = ("algo", "accountant", "conversion", "preset", "use", "params")
 def default_l2(optimizer: Optimizer, problem: Problem, accountant: Accountant) -> float | None:
     """Return the l2 that the optimizer takes by default; ``None`` where it states none."""
     ask = optimizer_facts(optimizer).default_l2
-    return None if ask is None else float(ask(private_copy(problem), copied_figure(accountant)))
+    return None if ask is None else float(ask(private_copy(problem), exact_copy(accountant)))
 
 
 def needed_epsilon(optimizer: Optimizer, problem: Problem) -> float | None:
@@ -60,7 +60,7 @@ def cost_forecast(optimizer: Optimizer, problem: Problem, accountant: Accountant
     if ask is None:
         return ""
     try:
-        return str(ask(private_copy(problem), copied_figure(accountant)))
+        return str(ask(private_copy(problem), exact_copy(accountant)))
     except DpcoreError:
         return ""
 
@@ -68,7 +68,7 @@ def cost_forecast(optimizer: Optimizer, problem: Problem, accountant: Accountant
 def takes_curves(optimizer: Optimizer, problem: Problem, accountant: Accountant) -> bool:
     """Return whether the optimizer asks for hat functions beside numbers."""
     ask = optimizer_facts(optimizer).takes_curves
-    return ask is not None and bool(ask(private_copy(problem), copied_figure(accountant)))
+    return ask is not None and bool(ask(private_copy(problem), exact_copy(accountant)))
 
 
 def feasible_targets(optimizer: Optimizer, problem: Problem, epsilon_max: float) -> str:

@@ -117,9 +117,9 @@ def _accountant(
     conversion = settings.conversion
     if conversion is None and settings.accountant in (None, usual):
         conversion = preset.get("accountant_conversion")
-    accountant, figure = registry.load("accountant", name), settings.native_budget()
-    if figure is not None:
-        return name, accountant.of_native_budget(figure[1], delta, conversion)
+    accountant, native = registry.load("accountant", name), settings.native_budget()
+    if native is not None:
+        return name, accountant.of_native_budget(native[1], delta, conversion)
     return name, accountant.from_budget(epsilon, delta, conversion)
 
 

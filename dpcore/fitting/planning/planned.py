@@ -12,7 +12,7 @@ from dpcore.fitting.planning.memory import Bytes, memory_of
 from dpcore.fitting.planning.slots import accountants_for
 from dpcore.fitting.steps.weights import BALANCED, weighing
 from dpcore.model.details import plain
-from dpcore.privacy.figures import copied_figure
+from dpcore.privacy.exact_copies import exact_copy
 from dpcore.privacy.immutable import private_copy
 from dpcore.registry.catalogue import Registration, load_registry
 from dpcore.registry.step_class import foreign_step
@@ -96,7 +96,7 @@ class Plan:
         """Return the expected utility of a run; ``None`` where it is unstated."""
         if self.expected_utility is None:
             return None
-        return self.expected_utility(private_copy(problem), copied_figure(self.accountant))
+        return self.expected_utility(private_copy(problem), exact_copy(self.accountant))
 
     def memory_of(self, problem: Problem) -> Bytes:
         """Return the bytes that a run takes beside its rows, about; as text they are in words."""

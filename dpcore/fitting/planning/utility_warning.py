@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["UtilityWarning"]
 
 _WORTH_SAYING = 1000
-"""Rows: most tables have as many, so that a smaller number needed is not told without a figure."""
+"""Rows: most tables have as many, so that a smaller number needed is not told without a value."""
 _INSTEAD = "dpcore plan says what more rows or a larger epsilon would do: a forecast, no guarantee."
 
 

@@ -51,7 +51,7 @@ class Budget:
 
     Parameters
     ----------
-    epsilon : the budget; ``None`` where another figure is, and for 1.
+    epsilon : the budget; ``None`` where rho or mu is, and for 1.
     rho, mu : the budget as rho-zCDP or mu-GDP: the filter enforces exactly that, and the epsilon
         that follows at ``delta`` is stated beside it.
     epsilon_max : where epsilon is an output, the worst case that is agreed to; ``None`` for 5.
@@ -124,7 +124,7 @@ class OneVsRest:
 
 @dataclass(frozen=True)
 class Rows:
-    """Public figures for the number of rows: ``fit(X, y, n0=Rows(1000, capacity=5000))``.
+    """Public values for the number of rows: ``fit(X, y, n0=Rows(1000, capacity=5000))``.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class Unit:
     ----------
     column : of a frame or file, which says whose a row is: the guarantee is for all rows of one
         value of it. ``None`` for the schema's.
-    rows : at most how many rows of each are used; ``None`` for the schema's figure.
+    rows : at most how many rows of each are used; ``None`` for the schema's value.
 
     Examples
     --------

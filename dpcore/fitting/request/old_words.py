@@ -88,7 +88,7 @@ def _steps(words: dict[str, Any], asked: dict[str, dict[str, Any]]) -> list[Any]
     if {*asked["evaluation"]} == {"test_fraction"}:
         raise InvalidInputError(
             "Expected evaluate_share or evaluate_epsilon beside test_fraction: rows are held out "
-            "for a private evaluation. For exact figures of a model, hold rows out beforehand."
+            "for a private evaluation. For exact metrics of a model, hold rows out beforehand."
         )
     asked["private-bounds"] = {}
     steps = load_registry("step")

@@ -46,7 +46,7 @@ class Settings:
     algo : an optimizer's name; empty for the default algorithm.
     l2 : weight of the regulariser, >= 0; ``None`` for 0, or what the algorithm takes by default.
     epsilon : the budget; ``None`` for 1, and where it is an output.
-    rho, mu : the budget in the figure of the zcdp or gdp filter, in place of epsilon, which follows
+    rho, mu : the budget in the unit of the zcdp or gdp filter, in place of epsilon, which follows
         from it at ``delta``.
     epsilon_max : the worst case where epsilon is an output; ``None`` for 5.
     targets : what is asked for there, by name (``targets`` of an algorithm).
@@ -103,8 +103,8 @@ class Settings:
     multiclass: str | None = None
     also: tuple[Any, ...] = ()
 
-    FIGURES: ClassVar[Mapping[str, str]] = {"rho": "zcdp", "mu": "gdp"}
-    """Budgets that are the figure of a filter, by its accountant."""
+    NATIVE_BUDGETS: ClassVar[Mapping[str, str]] = {"rho": "zcdp", "mu": "gdp"}
+    """Budgets in the unit of a filter, with its accountant."""
     OVR: ClassVar[str] = "ovr"
     """One-vs-rest, the one value of ``multiclass``."""
     OF_LOSS: ClassVar[str] = OF_LOSS
@@ -172,7 +172,7 @@ class Settings:
         return {parameter.name: getattr(loss, parameter.name) for parameter in stated}
 
     def checked(self) -> Settings:
-        """Return the settings, with l2, seed and threads as numbers; InvalidInputError for figures,
+        """Return the settings, with l2, seed and threads as numbers; InvalidInputError for values,
         or a relation, that no algorithm can have."""
         from dpcore.accountants.additive import AdditiveAccountant
 
@@ -196,11 +196,11 @@ class Settings:
             )
         if settings.relation is not None:
             NeighboringRelation.parse(settings.relation)
-        return _with_accountant_of_figure(settings)
+        return _with_accountant_of_native_budget(settings)
 
     def native_budget(self) -> tuple[str, float] | None:
-        """Return the name and value of the figure that is the budget; ``None`` where epsilon is."""
-        given = [(name, getattr(self, name)) for name in self.FIGURES]
+        """Return the name and value of a budget in a filter's unit; ``None`` where epsilon is."""
+        given = [(name, getattr(self, name)) for name in self.NATIVE_BUDGETS]
         return next(((name, value) for name, value in given if value is not None), None)
 
     @staticmethod
@@ -233,20 +233,21 @@ class Settings:
         return next((largest for largest in given if largest is not None), None)
 
 
-def _with_accountant_of_figure(settings: Settings) -> Settings:
-    """Return the settings with the accountant whose figure the budget is, if it is one;
+def _with_accountant_of_native_budget(settings: Settings) -> Settings:
+    """Return the settings with the accountant whose unit the budget is in, if it is one's;
     InvalidInputError where anything else contradicts it."""
-    figure = settings.native_budget()
-    if figure is None:
+    if (native := settings.native_budget()) is None:
         return settings
-    name, value = figure
-    asked = {key: getattr(settings, key) for key in ("epsilon", "epsilon_max", *settings.FIGURES)}
+    name, value = native
+    asked = {
+        key: getattr(settings, key) for key in ("epsilon", "epsilon_max", *settings.NATIVE_BUDGETS)
+    }
     others = [key for key, given in asked.items() if key != name and given is not None]
     if others:
         raise InvalidInputError(
             f"Expected {option_of(name)} or {option_of(others[0])}, not both: each is a budget."
         )
-    own = settings.FIGURES[name]
+    own = settings.NATIVE_BUDGETS[name]
     if settings.accountant not in (None, own):
         raise InvalidInputError(
             f"{option_of(name)} is a budget of the {own} accountant, not of {settings.accountant}."

@@ -1,10 +1,10 @@
 """Algorithms that are asked for an accuracy: their options, and the budget that goes with them.
 
 Such an optimizer states ``targets``, the names of its fields that are options of their own on the
-command line. Epsilon is then an output: an ex-post figure, which is pure, beside the worst case
+command line. Epsilon is then an output: an ex-post epsilon, which is pure, beside the worst case
 that was agreed to beforehand (``epsilon_max``), which the filter enforces as epsilon-DP. With
 ``delta`` among the targets both hold but with the run's delta. Under one of an optimizer's
-``adaptive_accountants`` its releases are charged one by one: no figure is ex post, and the run
+``adaptive_accountants`` its releases are charged one by one: no epsilon is ex post, and the run
 costs what was charged. One that states ``needed_epsilon``
 says what epsilon it needs from public facts: that is then the guarantee, and nothing about its
 privacy is learnt from the outcome.
@@ -71,15 +71,14 @@ def budget_of(settings: Settings, factory: Any, registry: Registry) -> Budget:
     """Return the budget that the filter is to enforce.
 
     Raises InvalidInputError for --epsilon where it is an output, for --epsilon-max where it is an
-    input, for an accountant in which an ex-post figure has no meaning, and for a figure of a filter
-    where that is not the budget of the run.
+    input, for an accountant in which an ex-post epsilon has no meaning, and for a budget in the
+    unit of a filter where that is not the budget of the run.
     """
     stated = optimizer_facts(factory)
-    figure = settings.native_budget()
-    if figure is not None and (stated.targets or stated.answered_by):
+    if (native := settings.native_budget()) is not None and (stated.targets or stated.answered_by):
         whose = "users' budgets are" if stated.answered_by else "its budget is"
         raise InvalidInputError(
-            f"{settings.algo} takes no {option_of(figure[0])}: {whose} in epsilon and delta."
+            f"{settings.algo} takes no {option_of(native[0])}: {whose} in epsilon and delta."
         )
     if not stated.targets:
         if settings.epsilon_max is not None:
@@ -101,7 +100,7 @@ def budget_of(settings: Settings, factory: Any, registry: Registry) -> Budget:
         return worst, settings.delta, stated.accountant
     if settings.accountant not in (None, "pure"):
         raise InvalidInputError(
-            f"{settings.algo} has an ex-post figure under --accountant pure only "
+            f"{settings.algo} has an ex-post epsilon under --accountant pure only "
             f"(accountant='pure'), not {settings.accountant}"
             f"{_as_charged(stated.adaptive_accountants)}."
         )

@@ -38,7 +38,7 @@ class RunRows:
     Parameters
     ----------
     dataset : those that are trained on, a Dataset; of an engine that reads files, their facts.
-    held_out : rows for figures of the model, in waiting where bounds are private.
+    held_out : rows for metrics of the model, in waiting where bounds are private.
     table, engine : of all that are trained on; ``None`` before they are encoded, or where each
         class has a fit of its own.
     """

@@ -101,13 +101,13 @@ class StepSession:
 
     def deviation(self, query: Query, mechanism: Any) -> float:
         """Return the standard deviation of the noise of an entry of that answer, a public
-        figure."""
+        value."""
         return self.deviation_of(mechanism, query, self.__problem)
 
     @staticmethod
     def deviation_of(mechanism: Any, query: Query, problem: Problem) -> float:
         """Return the standard deviation of the noise that is added to the query's answer in a run
-        of this problem, a public figure. ``mechanism`` : one of ``mechanism_for``."""
+        of this problem, a public value. ``mechanism`` : one of ``mechanism_for``."""
         k, relation = problem.rows_per_unit, problem.relation
         units = None if k is None else sensitivity_of_units(query, relation, k)
         spread = 1.0 if isinstance(mechanism, Gaussian) else 2**0.5

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from dpcore.fitting.request.settings import Settings
 
 __all__ = [
-    "exact_figures",
-    "exact_figures_if_there",
-    "figures_asked",
-    "foreign_figures",
+    "exact_metrics",
+    "exact_metrics_if_there",
+    "metrics_asked",
+    "foreign_metrics",
     "holds_out",
     "parted",
     "require_held_out",
@@ -70,7 +70,7 @@ def parted(plan: Plan, rows: Any, test_fraction: float | None) -> tuple[Dataset,
     if not holds_out(plan.settings):
         raise InvalidInputError(
             "Expected evaluate_share or evaluate_epsilon beside test_fraction: rows are held out "
-            "for a private evaluation. For exact figures of a model, hold rows out beforehand."
+            "for a private evaluation. For exact metrics of a model, hold rows out beforehand."
         )
     return Dataset.split(rows, test_fraction, plan.relation, plan.settings.seed)
 
@@ -78,31 +78,31 @@ def parted(plan: Plan, rows: Any, test_fraction: float | None) -> tuple[Dataset,
 _STEP = "evaluation"
 
 
-def exact_figures() -> Any:
-    """Return the class that has figures of rows without privacy, by static methods:
-    ``exact_figures(loss, model, train, test)``, ``exact_accuracy(model, rows)`` and
-    ``exact_in_words(figures)``.
+def exact_metrics() -> Any:
+    """Return the class that has metrics of rows without privacy, by static methods:
+    ``exact_metrics(loss, model, train, test)``, ``exact_accuracy(model, rows)`` and
+    ``exact_in_words(metrics)``.
 
     Raises RegistryError, with what to install, where there is none.
     """
-    methods = "exact_figures", "exact_accuracy", "exact_in_words"
-    return step_class(_STEP, *methods, told="No package makes figures of rows to test on.")
+    methods = "exact_metrics", "exact_accuracy", "exact_in_words"
+    return step_class(_STEP, *methods, told="No package makes metrics of rows to test on.")
 
 
-def exact_figures_if_there() -> Any:
-    """Return the class of ``exact_figures``, ``None`` where there is none."""
+def exact_metrics_if_there() -> Any:
+    """Return the class of ``exact_metrics``, ``None`` where there is none."""
     with suppress(RegistryError):
-        return exact_figures()
+        return exact_metrics()
     return None
 
 
-def figures_asked(request: DataRequest, settings: Settings) -> Any:
-    """Return the class that makes exact figures, ``None`` where none are asked for: rows held out
-    for a step have those that it releases. Raises as ``exact_figures``."""
+def metrics_asked(request: DataRequest, settings: Settings) -> Any:
+    """Return the class that makes exact metrics, ``None`` where none are asked for: rows held out
+    for a step have those that it releases. Raises as ``exact_metrics``."""
     asked = request.test is not None or request.test_fraction is not None
-    return exact_figures() if asked and not holds_out(settings) else None
+    return exact_metrics() if asked and not holds_out(settings) else None
 
 
-def foreign_figures(figures: Any) -> tuple[str, ...]:
-    """Return who makes exact figures of the rows, where that is none of ours."""
-    return () if figures is None else foreign_step(_STEP)
+def foreign_metrics(metrics: Any) -> tuple[str, ...]:
+    """Return who makes exact metrics of the rows, where that is none of ours."""
+    return () if metrics is None else foreign_step(_STEP)

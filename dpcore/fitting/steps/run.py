@@ -204,7 +204,7 @@ def _composed(accountant: Accountant, events: Iterable[DpEvent]) -> Accountant:
 
 
 def _require_share(step: CheckedStep, alone: Accountant) -> None:
-    """Refuse a step whose releases cost more than the share that it states; figures of a filter are
+    """Refuse a step whose releases cost more than the share that it states; costs of a filter are
     rounded."""
     most = step.share * (1 + Fraction(1, 2**30))
     costs = Fraction(alone.spent) > most * Fraction(alone.budget)
@@ -226,7 +226,7 @@ def _noted(state: RunState, step: CheckedStep, outcome: Outcome) -> RunState:
     if section is None:
         return state
     if step.name in OF_DPCORE:
-        return replace(state, figures={**state.figures, step.name: dict(section.data)})
+        return replace(state, step_data={**state.step_data, step.name: dict(section.data)})
     told = {"version": section.version, "part": step.part, "lines": list(section.lines)}
     kept = {**told, "data": dict(section.data)}
     return replace(state, sections={**state.sections, step.name: kept})

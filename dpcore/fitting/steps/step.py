@@ -2,7 +2,7 @@
 
 A step is a frozen dataclass of its options. Before anything is charged, ``check`` refuses what does
 not fit, and returns what is asked for. Its releases are made where its phase is: bounds before rows
-are encoded, counts of classes before the optimizer, figures of the model after it. A step alters
+are encoded, counts of classes before the optimizer, metrics of the model after it. A step alters
 nothing: it returns a change and a section. How they share one filter is in
 ``dpcore.fitting.steps.run``.
 """

@@ -18,7 +18,7 @@ __all__ = ["LossFacts"]
 _TEXT = Shape("a text", lambda value: type(value) is str)
 _FLAG = Shape("True or False", lambda value: type(value) is bool)
 _BOUND = Shape("a number > 0, or inf", lambda value: _is_number(value) and value > 0)
-_FIGURE = Shape("a number >= 0", lambda value: _is_number(value) and 0 <= value < math.inf)
+_NONNEGATIVE = Shape("a number >= 0", lambda value: _is_number(value) and 0 <= value < math.inf)
 _FILLS = Method(("z", "y", "out"))
 
 
@@ -63,10 +63,12 @@ class LossFacts:
     )
     quadratic: bool = fact(_FLAG, "`value` is (z - y)^2 / 2", False)
     radial_slope: float | None = fact(
-        _FIGURE, "bound of -z `dvalue` over all z and labels, rounded up; none: `value` at 0", None
+        _NONNEGATIVE,
+        "bound of -z `dvalue` over all z and labels, rounded up; none: `value` at 0",
+        None,
     )
     self_concordance: float | None = fact(
-        _FIGURE, "bound of third over second derivative of `value` in z; none: unknown", None
+        _NONNEGATIVE, "bound of third over second derivative of `value` in z; none: unknown", None
     )
     thread_safe: bool = fact(_FLAG, "nothing is kept between calls, which may overlap", False)
     largest_weight: float = fact(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpcore.registry.slots import FIGURES
+from dpcore.registry.slots import SENSITIVITY_BOUNDS
 from dpcore.registry.tables.class_metadata import (
     NUMBER,
     TEXT,
@@ -25,7 +25,7 @@ class MechanismFacts:
 
     name: str = fact(TEXT, "Its registered name, for messages.")
     needs: str = fact(
-        Shape("l2, l1, linf or range", lambda value: value in FIGURES),
+        Shape("l2, l1, linf or range", lambda value: value in SENSITIVITY_BOUNDS),
         "The norm of the sensitivity, or its range, that the noise is scaled to.",
     )
     noise_multiplier: float = fact(NUMBER, "A field: the scale of its noise over that bound.")
@@ -186,7 +186,7 @@ class AnswerSourceFacts:
     )
     stated: Callable[..., Any] = fact(
         Method(("relation",)),
-        "Returns `figures`, `why_not_private` and `parts` for the privacy statement.",
+        "Returns `fields`, `why_not_private` and `parts` for the privacy statement.",
     )
     checks: Callable[..., Any] = fact(
         Method(), "A class method: returns the admission test of an optimizer that asks it."

@@ -106,7 +106,7 @@ class ADdp(UserSgdOptions):
         "sensitivity 2 C under replace-one; the paper's C holds under replace-special only",
         "delta is evaluated for one round more before a user joins, not after",
         "noise is the same in every round: composition holds for a schedule fixed beforehand",
-        "a divisor of public figures, and the mean of the latter half of the iterates (the last of "
+        "a divisor of public values, and the mean of the latter half of the iterates (the last of "
         "them with --preset paper)",
     )
 

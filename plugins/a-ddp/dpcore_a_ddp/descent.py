@@ -134,7 +134,7 @@ def _of_rules(rules: GradientRounds) -> dict[str, Any]:
 def default_step(problem: Problem, signal: SignalForecast, radius: float) -> float:
     """Return a step of 1 / smoothness, or less. It is at most the step at which the noise of all
     rounds moves the parameters by ``radius`` (Shalev-Shwartz & Ben-David 2014, Theorem 14.8, for
-    SGD on a convex function). Of public figures alone."""
+    SGD on a convex function). Of public values alone."""
     limit = radius / math.sqrt(signal.rounds * (signal.sampled + signal.noise))
     curvature = problem.loss.smoothness * problem.row_norm**2 + problem.l2
     return min(limit, 1 / curvature) if math.isfinite(curvature) else limit

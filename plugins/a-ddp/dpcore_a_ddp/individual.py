@@ -28,7 +28,7 @@ def individual_rules(rules: GradientRounds, pool: UserPool, rounds: int) -> Grad
     can have no share, and with shares of the clip or the rate for the others.
 
     Shares of the rate are of the rate of the largest budget, with which a row is drawn at
-    ``rules.rate`` in the mean over all rows ("Sample" of Boenisch et al. 2023). Of public figures.
+    ``rules.rate`` in the mean over all rows ("Sample" of Boenisch et al. 2023). Of public values.
     """
     named = rules.rate
     for _ in range(_TRIES):

@@ -1,4 +1,4 @@
-"""The noise of a round: public figures, from a public budget and a planned number of rounds.
+"""The noise of a round: public values, from a public budget and a planned number of rounds.
 
 Nothing here is a guarantee. Whatever the noise, every user's own filter counts what was released.
 """

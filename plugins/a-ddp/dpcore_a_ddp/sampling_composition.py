@@ -13,7 +13,7 @@ holds for Poisson samples and samples of a fixed size, under every neighbouring 
 H is the sensitivity (2 C for gradients clipped to C under replace-one: one clipped gradient takes
 the place of its opposite). Noise and probability may change from round to round on a schedule fixed
 beforehand: the sum over the rounds drawn of (H / sigma_j)^2 takes the place of i (H / sigma)^2.
-With figures chosen from earlier outputs it proves nothing.
+With parameters chosen from earlier outputs it proves nothing.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def delta_after(rounds: int, noise_multiplier: float, p: float, epsilon: float) 
 
     ``noise_multiplier`` : standard deviation over H. ``p`` : of a row to be drawn, in (0, 1].
     """
-    _check_figures(noise_multiplier, p)
+    _check_values(noise_multiplier, p)
     if rounds == 0:
         return 0.0
     return _law(((Round(noise_multiplier, p), rounds),)).delta_up(epsilon)
@@ -60,8 +60,8 @@ def delta_after(rounds: int, noise_multiplier: float, p: float, epsilon: float) 
 @cached_by_value(maxsize=2**16)
 def rounds_within(noise_multiplier: float, p: float, epsilon: float, delta: float) -> int:
     """Return the largest number of rounds whose delta at ``epsilon`` is at most ``delta``, 0 if not
-    even one is, at most 10^9. Figures as for ``delta_after``."""
-    _check_figures(noise_multiplier, p)
+    even one is, at most 10^9. Values as for ``delta_after``."""
+    _check_values(noise_multiplier, p)
     return most_rounds(lambda k: delta_after(k, noise_multiplier, p, epsilon) <= delta)
 
 
@@ -71,13 +71,13 @@ def noise_multiplier_for(rounds: int, p: float, epsilon: float, delta: float) ->
     ``delta`` at ``epsilon``: verified at the value returned."""
     AdditiveAccountant.validated_epsilon(epsilon)
     AdditiveAccountant.validated_delta(delta)
-    _check_figures(1.0, p)
+    _check_values(1.0, p)
     if rounds < 1:
         raise InvalidInputError(f"Expected rounds={rounds!r} >= 1.")
     return smallest_multiplier(lambda m: delta_after(rounds, m, p, epsilon) <= delta)
 
 
-def _check_figures(noise_multiplier: float, p: float) -> None:
+def _check_values(noise_multiplier: float, p: float) -> None:
     if not 0 < noise_multiplier < math.inf:
         raise InvalidInputError(f"Expected noise_multiplier={noise_multiplier!r} > 0 and finite.")
     if not 0 < p <= 1:
@@ -117,7 +117,7 @@ class SamplingCompositionAccountant(JointAccountant):
     def budget(self) -> float:
         return self.delta
 
-    def _figure(self, rounds: Rounds) -> float:
+    def _composed(self, rounds: Rounds) -> float:
         return _law(rounds).delta_up(self.epsilon)
 
     def get_epsilon(self, delta: float) -> float:

@@ -1,4 +1,4 @@
-"""The signal of a run, told before its first round from public figures alone."""
+"""The signal of a run, told before its first round from public values alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SECONDS_A_ROUND, _SECONDS_A_VALUE = 2e-4, 1e-8
 
 @dataclass(frozen=True)
 class SignalForecast:
-    """The figures of a run that has been agreed on and not begun.
+    """The values of a run that has been agreed on and not begun.
 
     Parameters
     ----------

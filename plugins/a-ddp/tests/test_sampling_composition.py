@@ -89,7 +89,7 @@ def test_the_fast_curve_at_its_ends():
 
 @pytest.mark.parametrize("epsilon", [0.0, 1e-300, 1.0, 1e300])
 def test_the_fast_curve_warns_of_nothing_at_any_scale(epsilon):
-    # epsilon / mu overflowed, with NumPy's warning (an error here); no figure came of it.
+    # epsilon / mu overflowed, with NumPy's warning (an error here); no value came of it.
     shifts = [0.0, 5e-324, 1e-300, 1e-9, 1.0, 1e9, 1e300]
     deltas = gaussian_deltas_up(np.array(shifts), epsilon)
     assert deltas[0] == 0.0 and (deltas[1:] >= 1e-290).all() and (deltas <= 1.0).all()
@@ -235,7 +235,7 @@ def test_calibrated_noise_keeps_the_budget_and_wastes_none(rounds, p, epsilon, d
 
 
 @pytest.mark.parametrize("bad", [(0, 0.5, 1.0, 1e-5), (1, 0.0, 1.0, 1e-5), (1, 1.1, 1.0, 1e-5)])
-def test_bad_figures_are_refused(bad):
+def test_bad_values_are_refused(bad):
     with pytest.raises(InvalidInputError, match="Expected"):
         noise_multiplier_for(*bad)
 

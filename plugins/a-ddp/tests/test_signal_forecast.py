@@ -20,7 +20,7 @@ ADULT = {"n_features": 109, "row_norm": math.sqrt(15), "raw_norm_bound": math.sq
 
 
 def signal(epsilon, most=None, users=391, **changes):
-    """Return the signal of users of 100 rows of Adult, from public figures."""
+    """Return the signal of users of 100 rows of Adult, from public values."""
     m = analytic_gaussian(*advanced_split(epsilon, 1e-8, 10))
     rounds = min(rounds_within(m, 0.01, epsilon, 1e-8), most or 10**9)
     relation = NeighboringRelation.REPLACE_ONE

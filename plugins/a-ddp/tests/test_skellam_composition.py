@@ -34,13 +34,10 @@ def test_delta_is_the_mean_over_the_hits(rounds):
     accountant = SkellamCompositionAccountant.from_budget(1.0, 0.5)
     for _ in range(rounds):
         accountant = accountant.compose(SAMPLED)
-    figures = (Fraction(EVENT.variance), Fraction(EVENT.l1_bound), Fraction(EVENT.l2_bound))
+    values = (Fraction(EVENT.variance), Fraction(EVENT.l1_bound), Fraction(EVENT.l2_bound))
     p = Fraction(1, 20)
     exact = sum(
-        comb(rounds, i)
-        * p**i
-        * (1 - p) ** (rounds - i)
-        * skellam_delta_up(i, *figures, Fraction(1))
+        comb(rounds, i) * p**i * (1 - p) ** (rounds - i) * skellam_delta_up(i, *values, Fraction(1))
         for i in range(1, rounds + 1)
     )
     assert exact <= accountant.spent <= float(exact) * (1 + 1e-6) + 1e-30

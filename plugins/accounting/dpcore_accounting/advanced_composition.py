@@ -26,7 +26,7 @@ e_i too). This is ``dwork-roth``: never less, since tanh(e / 2) <= exp(e) - 1, a
 
 The rule for d_i and s: half of the budget's delta is s, and the other half is shared equally by the
 k releases made so far, p_i d_i = delta / (2 k). It depends on the budget and on k alone, and k is
-public: the schedule is fixed beforehand. With figures chosen from earlier outputs this proves
+public: the schedule is fixed beforehand. With parameters chosen from earlier outputs this proves
 nothing.
 """
 
@@ -164,7 +164,7 @@ class AmplifiedAccountant(JointAccountant):
     def budget(self) -> float:
         return self.epsilon
 
-    def _figure(self, rounds: Any) -> float:
+    def _composed(self, rounds: Any) -> float:
         return self._epsilon_after(rounds, self.delta)
 
     def get_epsilon(self, delta: float) -> float:

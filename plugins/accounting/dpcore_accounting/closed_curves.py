@@ -6,7 +6,7 @@
 **Bounded range** e:  (e^(e/2) - e^(x/2))^2 / (e^e - 1)  for 0 <= x <= e, then 0. The log-ratio of
 two neighbours' laws is in some [s, s + e], -e <= s <= 0: with a = e^s, E = e^e two outcomes of
 ratios a and a E dominate them (``dpcore.accountants.gaussian_mu``), for which, with g = e^x
-between, H = (1 - a) (E - g / a) / (E - 1). It is largest at a^2 = g / E, where it is the figure
+between, H = (1 - a) (E - g / a) / (E - 1). It is largest at a^2 = g / E, where it is the value
 above (Dong, Durfee & Rogers 2020, section 4), convex in g. It is worse than any of them: of many
 selections alone zCDP gives less.
 

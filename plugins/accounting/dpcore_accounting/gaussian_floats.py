@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["MARGIN", "gaussian_deltas_up"]
 
 MARGIN = 2.0**-30
-"""Relative; granted once to a figure that positive terms, each right to 2^-40, were added up to."""
+"""Relative; granted once to a value that positive terms, each right to 2^-40, were added up to."""
 
 _R_ERROR = 1e-12
 _SMALLEST_A, _LARGEST_A = -9.0, 37.0

@@ -1,4 +1,4 @@
-"""Filters whose figure is joint: one of all releases together, not a sum of one figure each."""
+"""Filters whose cost is joint: one of all releases together, not a sum of one each."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class JointAccountant(ABC):
     ``dpcore.protocols.Accountant``.
 
     Their theorems are about schedules fixed beforehand: ``fully_adaptive`` is False. A subclass
-    says what the rounds so far come to (``_figure``) and how much that may be (``budget``).
+    says what the rounds so far come to (``_composed``) and how much that may be (``budget``).
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class JointAccountant(ABC):
         return cls(epsilon=epsilon, delta=delta, conversion=conversion)
 
     @abstractmethod
-    def _figure(self, rounds: Rounds) -> float:
+    def _composed(self, rounds: Rounds) -> float:
         """Return what one or more rounds come to, in ``unit``, rounded up."""
 
     @abstractmethod
@@ -85,7 +85,7 @@ class JointAccountant(ABC):
 
     @property
     def spent(self) -> float:
-        return self._figure(self.rounds) if self.rounds else 0.0
+        return self._composed(self.rounds) if self.rounds else 0.0
 
     @property
     def remaining(self) -> float:
@@ -105,16 +105,16 @@ class JointAccountant(ABC):
         return type(event) is cls.released
 
     def cost(self, event: DpEvent) -> Fraction:
-        """Return by how much the event raises the figure: book-keeping, which depends on the
+        """Return by how much the event raises the cost: book-keeping, which depends on the
         releases before it."""
-        after = Fraction(self._figure(self._added(event, 1)))
+        after = Fraction(self._composed(self._added(event, 1)))
         return max(Fraction(0), after - Fraction(self.spent))
 
     def compose(self, event: DpEvent) -> Self:
         rounds = self._added(event, 1)
-        figure = self._figure(rounds)
-        if figure > self.budget:
-            raise BudgetExceededError(self._refusal(figure))
+        total = self._composed(rounds)
+        if total > self.budget:
+            raise BudgetExceededError(self._refusal(total))
         return replace(self, rounds=rounds)
 
     def holds(self, events: Mapping[DpEvent, int]) -> bool:
@@ -123,7 +123,7 @@ class JointAccountant(ABC):
         for event, count in events.items():
             if count > 0:
                 rounds = self._added(event, count, rounds)
-        return not rounds or self._figure(rounds) <= self.budget
+        return not rounds or self._composed(rounds) <= self.budget
 
     def _added(self, event: DpEvent, count: int, rounds: Rounds | None = None) -> Rounds:
         counts = dict(self.rounds if rounds is None else rounds)
@@ -153,13 +153,13 @@ class JointAccountant(ABC):
         assert isinstance(event, GaussianDpEvent)
         return Round(event.noise_multiplier, p)
 
-    def _refusal(self, figure: float) -> str:
+    def _refusal(self, total: float) -> str:
         if self.rounds:
             return (
-                f"With one release more the {self.name} accountant's figure ({self.unit}) would be "
-                f"{figure:.6g}, of a budget of {self.budget:.6g}."
+                f"With one release more the {self.name} accountant's total ({self.unit}) would be "
+                f"{total:.6g}, of a budget of {self.budget:.6g}."
             )
         return (
             f"The budget of the {self.name} accountant ({self.unit}) is {self.budget:.6g}, too "
-            f"small for one release, which comes to {figure:.6g}."
+            f"small for one release, which comes to {total:.6g}."
         )

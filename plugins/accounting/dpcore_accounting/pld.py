@@ -39,7 +39,7 @@ class PldAccountant(JointAccountant):
     Parameters
     ----------
     plan : the schedule that it was planned for, if any.
-    charged : the largest figure so far. A figure is from above, by a grid that follows the
+    charged : the largest value so far. A value is from above, by a grid that follows the
         releases, so that one more release may have a smaller one.
     """
 
@@ -104,7 +104,7 @@ class PldAccountant(JointAccountant):
                 "such release left: its theorem is about releases fixed beforehand."
             )
         after = super().compose(event)
-        return replace(after, charged=max(self.charged, after._figure(after.rounds)))
+        return replace(after, charged=max(self.charged, after._composed(after.rounds)))
 
     def holds(self, events: Mapping[DpEvent, int]) -> bool:
         """Return whether so many of each event fit into what remains; of a planned one, into what
@@ -134,7 +134,7 @@ class PldAccountant(JointAccountant):
 
         return is_covered(event)
 
-    def _figure(self, rounds: Any) -> float:
+    def _composed(self, rounds: Any) -> float:
         counts = self._counted(rounds)
         if counts is self.plan:
             return self.delta

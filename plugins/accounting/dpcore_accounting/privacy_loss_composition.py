@@ -14,7 +14,7 @@ about the sum of the numerators. With B the convolution of all b, and K the sum 
             e^(-t (x - epsilon)).
 
 t puts the mean of B at epsilon. So an error of B, which a transform makes relative to all of B,
-is one relative to a figure near delta (Chernoff's), however small delta is.
+is one relative to a value near delta (Chernoff's), however small delta is.
 
 **Errors**, each on the upper side:
 
@@ -28,7 +28,7 @@ is one relative to a figure near delta (Chernoff's), however small delta is.
   right to E = (g + 4 2^-53) sum T_i ||b_i|| + g max ||b_i||, doubled for products of these; by
   Cauchy and Schwarz the sum is right to ||w|| E, which is added;
 * b is right to 2^-50 (2 + |t x| + |ln a| + |ln M|), relative, to the power T_i in B, and K to
-  2^-50 sum T_i |ln M|: the figure is multiplied by the exponential of the sum of both, and by
+  2^-50 sum T_i |ln M|: the value is multiplied by the exponential of the sum of both, and by
   1 + 2^-30 for sums of positive terms, in any order;
 * what is below 2^-1022 somewhere on the way is lost to less than ``_UNDERFLOW`` in all.
 """
@@ -119,7 +119,9 @@ def _one_order(curves: Sequence[tuple[Curve, int]], epsilon: float, about: float
         if missing <= _SMALL * about or points >= _MOST_POINTS:
             break
         points *= 2
-    return (_figure(laws, tilt, step, first, points, epsilon) + missing) * _UP + _infinite(laws)
+    return (_finite_delta(laws, tilt, step, first, points, epsilon) + missing) * _UP + _infinite(
+        laws
+    )
 
 
 def _infinite(laws: Counted) -> float:
@@ -183,7 +185,7 @@ def _tilt(laws: Counted, epsilon: float) -> float:
     return high
 
 
-def _figure(
+def _finite_delta(
     laws: Counted, tilt: float, step: float, first: int, points: int, epsilon: float
 ) -> float:
     """Return the finite part of delta, from above, but for what belongs above the window of so many
@@ -204,10 +206,10 @@ def _figure(
     composed = np.fft.irfft(product[0] + 1j * product[1], points)[places % points]
     beyond = np.clip(places * step - epsilon, 0.0, None)
     weights = -array_expm1(-beyond) * array_exp(-tilt * beyond)
-    figure = float(ordered_dot(weights, np.clip(composed, 0.0, None)))
-    figure += ordered_norm(weights) * 2 * (error + transform * longest)
+    value = float(ordered_dot(weights, np.clip(composed, 0.0, None)))
+    value += ordered_norm(weights) * 2 * (error + transform * longest)
     scale = log_all - tilt * epsilon
-    return _exp(scale + relative + 2.0**-44 * (1 + abs(scale))) * figure
+    return _exp(scale + relative + 2.0**-44 * (1 + abs(scale))) * value
 
 
 def _power(values: np.ndarray, exponent: int) -> Parts:

@@ -26,7 +26,7 @@ noise and pairs by ``dpcore_accounting.closed_curves``.
   H(x) is p times that of B against b B' + (1 - b) A at z, b = e^(x - z), so at most p (b H_1(z) +
   (1 - b) H_2(z)). B' is one move away, and A two, as a row is swapped for another: for normal noise
   H_2 is the curve of 2 mu. The other way round both are one move away from B':  p H_1(z). The first
-  figure is no curve of a pair: it need not be convex. But the true curve is, so that it is also
+  value is no curve of a pair: it need not be convex. But the true curve is, so that it is also
   below the largest convex function that is, which ``privacy_loss_distributions`` takes.
 """
 

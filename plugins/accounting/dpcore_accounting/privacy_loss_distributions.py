@@ -9,7 +9,7 @@ slopes say that it is at x_i or above with probability
 
 Proof: the loss is above x_i with P(L > x_i), and between x_(i-1) and x_i it goes to the upper end
 with the share that keeps both probabilities of the interval; in H(x) = P(L > x) - e^x Q(L > x) that
-sum is the figure above.
+sum is the value above.
 
 What releases come to together,  E max(0, 1 - e^(epsilon - sum of losses)),  grows with every loss:
 so a law that is at any point or above it with at least these probabilities gives at least as much.

@@ -124,10 +124,10 @@ class PoissonSample(Sample):
     def _require_covered(self, replaced: Sensitivity) -> None:
         """Raise InvalidInputError for a sum that moves by more without a row than with another."""
         removed = self.query.sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE)
-        figures = [(removed.bound, replaced.bound)]
+        values = [(removed.bound, replaced.bound)]
         if removed.change_range is not None:
-            figures.append((removed.change_range, replaced.change_range or 0.0))
-        if removed.norm != replaced.norm or any(a > b for a, b in figures):
+            values.append((removed.change_range, replaced.change_range or 0.0))
+        if removed.norm != replaced.norm or any(a > b for a, b in values):
             raise InvalidInputError(
                 f"{type(self.query).__name__} moves by more when a row is removed than when it is "
                 "replaced, so that a Poisson sample of it is not accounted for under replace-one."

@@ -74,10 +74,10 @@ _LARGEST_ORDER = 2**16
 
 def skellam_renyi_up(event: SkellamDpEvent, order: Fraction) -> Fraction:
     """Return an upper bound of the event's Renyi divergence at any ``order`` > 1."""
-    figures = Fraction(event.variance), Fraction(event.l1_bound), Fraction(event.l2_bound)
+    values = Fraction(event.variance), Fraction(event.l1_bound), Fraction(event.l2_bound)
     below = math.floor(order)
     share = order - below
-    at_below, at_above = (_moment(n, *figures) for n in (below, below + 1))
+    at_below, at_above = (_moment(n, *values) for n in (below, below + 1))
     return ((1 - share) * at_below + share * at_above) / (order - 1)
 
 
@@ -103,7 +103,7 @@ def skellam_delta_up(
         delta = exp((alpha - 1) (tau - epsilon)) (1 - 1/alpha)^alpha / (alpha - 1)
 
     (Canonne, Kamath & Steinke 2020, Proposition 12). It holds at every order, so the order, sought
-    in floats, may be the best one for this sum: all its figures are public and fixed beforehand.
+    in floats, may be the best one for this sum: all its values are public and fixed beforehand.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Advanced composition of sampled Gaussian releases: the theorem in figures, and a filter."""
+"""Advanced composition of sampled Gaussian releases: the theorem in numbers, and a filter."""
 
 import math
 
@@ -49,7 +49,7 @@ def test_p_times_epsilon_is_no_bound():
     assert amplified_epsilon(epsilon, p) >= loss
 
 
-def test_the_figure_is_the_theorem():
+def test_the_value_is_the_theorem():
     for rounds, m, p, delta in (
         (10, 30.0, 0.1, 1e-5),
         (1000, 8.0, 0.01, 1e-6),
@@ -92,7 +92,7 @@ def test_the_filter_holds_what_was_planned_and_no_more():
     assert not accountant.fully_adaptive
 
 
-def test_bad_figures_are_refused():
+def test_bad_values_are_refused():
     for rounds, p in ((0, 0.5), (3, 0.0), (3, 1.5)):
         with pytest.raises(InvalidInputError, match="Expected rounds"):
             noise_multiplier_for(rounds, p, 1.0, 1e-6)

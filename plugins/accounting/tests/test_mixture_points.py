@@ -123,9 +123,9 @@ def test_several_releases_are_just_above_the_exact_composition(count):
 
 def test_losses_of_one_distance_are_those_of_the_gaussian():
     one = RandomizedSensitivityGaussian((2.0,), (7,), 20.0)
-    figures = [
+    values = [
         composed_delta_up(((event, 30),), 1.0, 1e-6) for event in (one, GaussianDpEvent(10.0))
     ]
-    assert figures[0] == pytest.approx(figures[1], rel=1e-9)
+    assert values[0] == pytest.approx(values[1], rel=1e-9)
     many = PldAccountant.from_budget(120.0, 1e-6).compose(LOUD)
     assert curve(LOUD, 120) <= many.spent <= 1e-6

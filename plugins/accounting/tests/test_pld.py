@@ -1,4 +1,4 @@
-"""Privacy loss distributions from above: never below slow exact figures, near them, and a twin that
+"""Privacy loss distributions from above: never below slow exact values, near them, and a twin that
 errs on the other side is caught."""
 
 import itertools
@@ -124,7 +124,7 @@ def test_a_tiny_delta_is_as_near_as_a_large_one(delta):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("m", "p", "epsilon"), [(0.8, 0.05, 0.7), (2.0, 0.3, 0.4)])
-def test_two_sampled_rounds_are_just_above_the_exact_figure(m, p, epsilon):
+def test_two_sampled_rounds_are_just_above_the_exact_value(m, p, epsilon):
     exact = max(exact_two_rounds(m, p, epsilon, way) for way in (True, False))
     found = composed_delta_up(((sampled(m, p), 2),), epsilon, float(exact))
     assert exact * (1 - mp.mpf("1e-12")) <= found <= float(exact) * 1.02
@@ -286,7 +286,7 @@ def test_what_has_no_theorem_is_refused():
 
 
 @pytest.mark.parametrize("m", [2.0**-20, 2.0**-5, 2.0**30, 2.0**300])
-def test_extreme_noise_has_a_figure(m):
+def test_extreme_noise_has_a_value(m):
     found, once = composed_delta_up(((sampled(m, 0.01), 1000),), 1.0, 1e-6), 1 - 0.99**1000
     assert once <= found <= once * (1 + 1e-6) if m < 1 else found <= 1e-11
 

@@ -1,4 +1,4 @@
-"""Privacy losses out of the range of ordinary runs: a figure from above, whatever the event."""
+"""Privacy losses out of the range of ordinary runs: a value from above, whatever the event."""
 
 import itertools
 import math
@@ -97,7 +97,7 @@ KINDS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("edge", EDGES)
-def test_figures_at_the_edges_of_floats_have_a_bound_or_a_refusal(edge):
+def test_values_at_the_edges_of_floats_have_a_bound_or_a_refusal(edge):
     for accountant in AdditiveAccountant.registered():
         for kind, budget in itertools.product(KINDS, [(1.0, 1e-9), (1e6, 1e-300), (1e19, 0.5)]):
             try:
@@ -107,7 +107,7 @@ def test_figures_at_the_edges_of_floats_have_a_bound_or_a_refusal(edge):
             assert 0 <= after.spent <= after.budget
 
 
-def test_a_figure_is_never_rounded_to_nothing():
+def test_a_value_is_never_rounded_to_nothing():
     """Of a sample of next to nobody a divergence is below the smallest float: 0 was charged."""
     event = PoissonSampledDpEvent(2.3e-308, GaussianDpEvent(1.0), ADD)
     assert RdpAccountant.from_budget(1e300, 0.5).cost(event) > 0
@@ -150,7 +150,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("other", OTHERS, ids=str)
 def test_a_planned_budget_holds_nothing_beside_its_plan(other):
-    """Releases chosen in the place of planned ones fit by their own figure, and have no theorem."""
+    """Releases chosen in the place of planned ones fit by their own value, and have no theorem."""
 
     def schedule(m):
         return {PoissonSampledDpEvent(0.05, GaussianDpEvent(m), ADD): 100}
@@ -163,6 +163,6 @@ def test_a_planned_budget_holds_nothing_beside_its_plan(other):
 
 
 @pytest.mark.parametrize(("m", "least"), [(1.0, 1.0), (5e7, 1e-12)])
-def test_a_million_million_rounds_have_a_figure(m, least):
+def test_a_million_million_rounds_have_a_value(m, least):
     # A step grew until a float held it no more: an OverflowError ended `dpcore account`.
     assert least <= composed_delta_up(((GaussianDpEvent(m), 10**12),), 1.0, 1e-8) <= 1.0

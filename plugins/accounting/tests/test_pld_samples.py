@@ -1,4 +1,4 @@
-"""Samples of a fixed size in privacy loss distributions: against exact figures of neighbours that
+"""Samples of a fixed size in privacy loss distributions: against exact values of neighbours that
 are as far apart as the theorem allows, with 20 digits, and a twin without the theorem."""
 
 import mpmath as mp

@@ -1,4 +1,4 @@
-"""Privacy losses at deltas far below what a float adds up to: no floor under a figure."""
+"""Privacy losses at deltas far below what a float adds up to: no floor under a value."""
 
 import itertools
 
@@ -126,7 +126,7 @@ def exact_of_two(m, p, epsilon):
 @pytest.mark.parametrize(
     ("m", "p", "epsilon"), [(1.0, 0.5, 1.2), (1.0, 0.5, 1.36), (3.0, 0.5, 1.0)]
 )
-def test_two_releases_without_the_row_are_just_above_the_exact_figure(m, p, epsilon):
+def test_two_releases_without_the_row_are_just_above_the_exact_value(m, p, epsilon):
     exact = exact_of_two(m, p, epsilon)
     assert 1e-13 < exact < 1e-4
     back = [(privacy_loss_curves.curves_of(sampled(m, p))[1], 2)]
@@ -136,7 +136,7 @@ def test_two_releases_without_the_row_are_just_above_the_exact_figure(m, p, epsi
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 def test_noise_that_hides_nothing_costs_what_the_coins_do(relation):
-    """Its figure was 1, as the curve's lower bound was 0 for mu above 50."""
+    """Its value was 1, as the curve's lower bound was 0 for mu above 50."""
     m, p, rounds = 0.001, 1e-9, 10**6
     found = composed_delta_up(((sampled(m, p, relation), rounds),), 1.0, 1e-5)
     drawn = 1 - (1 - mp.mpf(p)) ** rounds
@@ -155,7 +155,7 @@ def test_a_curve_of_more_than_fifty_deviations_is_that_of_fifty_or_above(mu):
 
 
 def test_a_pair_of_two_laws_ends_where_its_ratios_do():
-    """Its bound was 2^-44 and more at every epsilon: no figure was below 5e-14 for each release."""
+    """Its bound was 2^-44 and more at every epsilon: no value was below 5e-14 for each release."""
     pair = DominatingPairDpEvent((9, 1), (1, 1))
     assert composed_delta_up(((pair, 20),), 20 * np.log(5) * 1.05, 1e-30) <= 1e-200
     for epsilon in (20.0, 30.0, 31.5):

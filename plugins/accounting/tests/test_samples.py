@@ -131,7 +131,7 @@ def numbered(n):
 @pytest.mark.slow
 def test_a_row_joins_with_the_odds_asked_for_and_no_pair_together():
     # 100,000 samples of 6 rows at p = .3: the standard errors of a mean and of a product of two
-    # centred coins are .00145 and .00067; one of these 21 figures is 6 of them off by chance once
+    # centred coins are .00145 and .00067; one of these 21 values is 6 of them off by chance once
     # in 2e7 runs.
     coins = drawn(PoissonSample(Places(6), 0.3), 6, 100_000) - 0.3
     products = coins.T @ coins / len(coins)

@@ -84,8 +84,8 @@ def exact_delta(mu, shift, epsilon, reach=200):
 @pytest.mark.parametrize("mu, shift", [(2, 1), (20, 3), (100, 10)])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_delta_is_above_the_exact_one(mu, shift, epsilon):
-    figures = Fraction(mu), Fraction(shift), Fraction(shift), Fraction(epsilon)
-    bound = skellam_delta_up(1, *figures)
+    values = Fraction(mu), Fraction(shift), Fraction(shift), Fraction(epsilon)
+    bound = skellam_delta_up(1, *values)
     with mpmath.workdps(30):
         exact = exact_delta(mu, shift, epsilon)
         assert exact <= as_mpf(bound)
@@ -128,7 +128,7 @@ def test_the_rdp_accountant_holds_it_and_others_refuse():
             accountant.from_budget(1.0, 1e-6).cost(released)
 
 
-@pytest.mark.parametrize("figures", [(0.0, 1.0, 1.0), (1.0, -1.0, 1.0), (1.0, 1.0, float("inf"))])
-def test_an_event_has_finite_positive_figures(figures):
+@pytest.mark.parametrize("values", [(0.0, 1.0, 1.0), (1.0, -1.0, 1.0), (1.0, 1.0, float("inf"))])
+def test_an_event_has_finite_positive_values(values):
     with pytest.raises(InvalidInputError, match="finite float > 0"):
-        SkellamDpEvent(*figures)
+        SkellamDpEvent(*values)

@@ -210,7 +210,7 @@ def _tests(plan: ReducedPlan, target: Target) -> tuple[float, ...]:
 class OutputBnr(_BrownianOptions):
     """Takes normal noise off the exact minimiser, level by level, until the target is met.
 
-    As output-nr, with an ex-post figure that holds but with delta, and (epsilon, delta)-DP for the
+    As output-nr, with an ex-post epsilon that holds but with delta, and (epsilon, delta)-DP for the
     cap that was agreed to. Noise grows with the root of the number of coefficients where that of
     output-nr grows with the number, and a test costs half as much or less.
     """

@@ -30,7 +30,7 @@ class Loosest:
 
     Parameters
     ----------
-    name : of the figure. ``asked`` : what it is. ``limit`` : from where on it says nothing.
+    name : of the value. ``asked`` : what it is. ``limit`` : from where on it says nothing.
     """
 
     name: str
@@ -55,7 +55,7 @@ def too_dear(
 ) -> InvalidInputError:
     """Return the error of a target whose tests exceed the worst case, with what would do.
 
-    What a test costs falls with the figure asked for and with the public number of rows. The tests
+    What a test costs falls with the value asked for and with the public number of rows. The tests
     are to be half of the worst case: the rest is for a model.
     """
     loosest, half = Loosest.of(options, problem), _OF_THE_CAP * cap
@@ -70,12 +70,12 @@ def too_dear(
 def advice(
     loosest: Loosest, problem: Problem, enough: float, least: float, times: float, cap: float
 ) -> str:
-    """Return what would do: no figure that every table meets, no number of rows that no table has,
+    """Return what would do: no value that every table meets, no number of rows that no table has,
     and no worst case that protects nothing.
 
     Parameters
     ----------
-    enough : the figure that these rows and this worst case bear.
+    enough : the value that these rows and this worst case bear.
     least, times : by how much the rows, or the worst case, would have to be larger for the loosest
         target that says something, and for the target asked for.
     """
@@ -105,7 +105,7 @@ def _rows(count: int) -> str:
     return f"{count:,} row{'' if count == 1 else 's'}"
 
 
-def _up(figure: float) -> float:
-    """Return three digits of a figure, rounded up."""
-    unit = 10.0 ** (math.floor(math.log10(figure)) - 2)
-    return float(f"{math.ceil(figure / unit * (1 - 1e-12)) * unit:.3g}")
+def _up(value: float) -> float:
+    """Return three digits of a value, rounded up."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return float(f"{math.ceil(value / unit * (1 - 1e-12)) * unit:.3g}")

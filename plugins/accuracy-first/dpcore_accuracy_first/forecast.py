@@ -44,7 +44,7 @@ def forecast(
         f"{len(costs)} noise levels meets the target first"
     )
     if excess is None:
-        return f"{told}. That depends on the rows, so no public figure tells it."
+        return f"{told}. That depends on the rows, so no public value tells it."
     needed = precision_for(base, _SHARE * excess)
     level = next((k for k, each in enumerate(precisions) if each >= needed), None)
     if level is None:

@@ -1,7 +1,7 @@
 """The cost of a test that is right with a stated probability: epsilon_0, and its threshold.
 
 With xi ~ Lap(2 D / epsilon_0) the noise of the threshold W < 0, F the distribution function of the
-noise Lap(4 D / epsilon_0) of a test, T tests of figures f_t = -excess_t, and success at the first
+noise Lap(4 D / epsilon_0) of a test, T tests of numbers f_t = -excess_t, and success at the first
 f_t + noise >= W + xi:
 
 (i)  a model whose excess is above alpha is returned with probability at most
@@ -51,7 +51,7 @@ def exact_test(tests: int, failure: float, beta: float) -> TestPlan:
     below, by sums over cells at whose ends each monotone factor is least, so that what is solved is
     on the safe side of the equations.
 
-    Raises InvalidInputError for figures out of range.
+    Raises InvalidInputError for numbers out of range.
     """
     _check(tests, failure, beta)
     low, high = 1.0, 2.0

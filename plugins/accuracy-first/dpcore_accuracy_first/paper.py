@@ -1,6 +1,6 @@
 """The preset ``paper``, its levels and its tests, as Ligett et al. 2017 print them.
 
-The paper leaves figures to its full version; where it does, they are those of the authors' code
+The paper leaves values to its full version; where it does, they are those of the authors' code
 (``run_sims.sh`` and ``run_*.py`` of the repository that footnote 6 names). Its constants as printed
 count both that a question and that the minimum moves, and are sound; its code counts one of them.
 """

@@ -1,7 +1,7 @@
 """The authors' code as it behaves: not private at the epsilon it prints, kept for comparison.
 
 Departures from the paper that it reproduces: a test's noise is for what a question moves by, as if
-the minimum did not move with the rows (half of the sensitivity; for its figures the authors doubled
+the minimum did not move with the rows (half of the sensitivity; for its values the authors doubled
 the tests' epsilon afterwards); the "optimal threshold" of the tests, which misses gamma; for
 squared loss an objective with a quarter of the squared residuals instead of a half, whose minimum
 the hypotheses do not aim at; a noisy matrix that is inverted, and the result drawn into the ball;

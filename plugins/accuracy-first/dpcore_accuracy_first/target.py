@@ -45,7 +45,7 @@ class Target:
     question : the query q at a hypothesis; its sensitivity is the same for all.
     asked : that sensitivity.
     reference : an exact answer that q is compared with, or ``None``.
-    goal : the public figure that q is compared with, in the question's unit.
+    goal : the public value that q is compared with, in the question's unit.
     alpha : in the question's unit, less what computing q exactly enough leaves open.
     distance : D, by how much ``reference - q`` moves between neighbours.
     """
@@ -153,7 +153,7 @@ def _target(
     if reference is not None:
         distance += reference.sensitivity(relation).bound
     # A grid step and an error of 2^-35 for each row, floors of the noise, and the solver's gap.
-    # Where n is private: for tables of up to twice the public figure.
+    # Where n is private: for tables of up to twice the public value.
     n = problem.n or 2 * public_rows(problem)
     left_open = n * (2.0**-asked.grid_bits + 2.0**-35) + 4 * 2.0**-asked.grid_bits + error
     if alpha <= 4 * left_open:

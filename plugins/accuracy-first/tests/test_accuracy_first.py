@@ -79,7 +79,7 @@ def test_a_walk_over_several_levels_is_faithful_and_within_its_sensitivities(opt
 
 
 @pytest.mark.parametrize("optimizer", STRICT, ids=repr)
-def test_the_ex_post_figure_is_that_of_the_level_reached_and_the_cap_is_charged(optimizer):
+def test_the_ex_post_epsilon_is_that_of_the_level_reached_and_the_cap_is_charged(optimizer):
     session, solution = run(optimizer, make_rows(2000, seed=1), epsilon=500.0)
     details = solution.details
     assert details["target_met"] is True
@@ -98,7 +98,7 @@ def test_the_ex_post_figure_is_that_of_the_level_reached_and_the_cap_is_charged(
     assert 0 < session.ex_post_epsilon <= session.accountant.spent <= 500.0
 
 
-def figures(solution, rows, loss, l2=0.05):
+def values(solution, rows, loss, l2=0.05):
     X = rows.X * np.minimum(1.0, 1.5 / np.linalg.norm(rows.X, axis=1, keepdims=True))
     z, value = X @ solution.w, np.empty(len(rows.y))
     loss.value(z, rows.y, value)
@@ -111,11 +111,11 @@ def test_the_model_meets_its_target(optimizer):
     # Deterministic seeds; by the guarantee one run in ten may be beside the target.
     rows, loss = make_rows(2000, seed=1), loss_of(type(optimizer))
     exact = OutputTheory if loss_of(OutputTheory).name == loss.name else CovTheory
-    best = figures(run(exact(target_excess_risk=1e-3), rows, 1e6)[1], rows, loss)[0]
+    best = values(run(exact(target_excess_risk=1e-3), rows, 1e6)[1], rows, loss)[0]
     missed = 0
     for seed in range(8):
         _, solution = run(optimizer, rows, 500.0, seed)
-        risk, accuracy = figures(solution, rows, loss)
+        risk, accuracy = values(solution, rows, loss)
         if optimizer.target_accuracy is not None:
             missed += accuracy < optimizer.target_accuracy - optimizer.slack
         elif optimizer.target_risk is not None:
@@ -301,7 +301,7 @@ def test_long_rows_and_large_targets_are_scaled_down_and_change_nothing_public()
     assert np.isfinite(model.coef).all()
 
 
-def test_python_gets_the_two_figures_apart():
+def test_python_gets_the_two_epsilons_apart():
     rows = make_rows(2000, seed=1)
     model = fit(rows.X, rows.y, algo="output-nr", classes=(-1, 1), l2=0.05, row_norm=1.5,
                 targets={"target_accuracy": 0.8, "slack": 0.1}, epsilon_max=30.0)  # fmt: skip

@@ -77,7 +77,7 @@ def excess_of(clocks, losses, runs=200_000, counted=None):
 
 
 DELTA = 0.01
-# 200,000 runs of a figure between 0 and 1: Hoeffding's bound is .006 at 1e-6, of a mean of .01 or
+# 200,000 runs of a value between 0 and 1: Hoeffding's bound is .006 at 1e-6, of a mean of .01 or
 # less Bernstein's .0013.
 MARGIN = 0.0013
 
@@ -152,7 +152,7 @@ def test_a_walk_costs_the_level_that_it_reached_and_that_ones_test():
 
 
 @pytest.mark.parametrize(("question", "accepted"), [(-1, True), (0, True), (1, False)])
-def test_a_figure_at_the_threshold_passes(monkeypatch, question, accepted):
+def test_a_value_at_the_threshold_passes(monkeypatch, question, accepted):
     monkeypatch.setattr(reduced_threshold, "_one_sided", lambda scale, noise: 0)
     walk = walk_of(thresholds=-3.0).begin(np.zeros(1, np.int64), BASE, None, SeededNoise(1))
     reply = walk.reply(np.array([3 * STEPS + question], dtype=np.int64))
@@ -178,7 +178,7 @@ def test_the_thresholds_noise_is_geometric_at_every_level_and_falls():
      {"tests": (2.0, 1.0)}, {"tests": (1.0,)}, {"share": 0.0}, {"share": 1.0},
      {"thresholds": (0.0, float("inf"))}],
 )  # fmt: skip
-def test_figures_out_of_range_are_refused(change):
+def test_values_out_of_range_are_refused(change):
     with pytest.raises(InvalidInputError):
         replace(walk_of((1.0, 2.0)), **change)
 

@@ -72,7 +72,7 @@ def test_a_walk_over_several_levels_is_faithful_and_within_its_sensitivities(opt
 
 
 @pytest.mark.parametrize("optimizer", STRICT, ids=repr)
-def test_the_ex_post_figure_is_that_of_the_level_reached_and_the_cap_is_charged(optimizer):
+def test_the_ex_post_epsilon_is_that_of_the_level_reached_and_the_cap_is_charged(optimizer):
     session, solution = run(optimizer, make_rows(2000, seed=1), epsilon=500.0)
     details = solution.details
     assert details["target_met"] is True
@@ -115,7 +115,7 @@ def test_bad_options_are_refused_before_anything_is_charged(options, message):
     assert session.accountant.spent == 0
 
 
-def test_a_fit_states_its_delta_with_both_figures():
+def test_a_fit_states_its_delta_with_both_epsilons():
     rows = make_rows(3000, seed=1)
     asked = {"target_excess_risk": 0.2}
     model = fit(

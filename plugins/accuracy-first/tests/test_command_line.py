@@ -23,7 +23,7 @@ def run(*arguments):
 MET = ("--target-accuracy", 0.77, "--slack", 0.02, "--epsilon-max", 4)
 
 
-def test_a_target_that_is_met_gives_a_model_and_two_figures(tmp_path):
+def test_a_target_that_is_met_gives_a_model_and_two_epsilons(tmp_path):
     out = tmp_path / "model.json"
     target = ("--target-accuracy", 0.77, "--slack", 0.02, "--epsilon-max", 4)
     shown = run(*ASK, *target, "--out", out)
@@ -67,7 +67,7 @@ def test_an_epsilon_known_beforehand_is_the_guarantee_and_no_worst_case_is_shown
     assert "a function of public facts that the filter enforces" in run("info", THEORY[2]).stdout
 
 
-def test_json_holds_both_figures_by_name():
+def test_json_holds_both_epsilons_by_name():
     shown = run(*ASK, "--target-accuracy", 0.77, "--slack", 0.02, "--json")
     report = json.loads(shown.stdout)
     assert (report["epsilon"], report["delta"]) == (5.0, 0.0)
@@ -144,7 +144,7 @@ def test_without_l2_it_takes_one_of_its_own_and_says_so():
     assert json.loads(shown.stdout)["l2"] > 0
 
 
-def test_a_seeded_run_says_that_its_figures_are_void():
+def test_a_seeded_run_says_that_its_values_are_void():
     shown = run(*ASK, *MET, "--seed", 1)
     assert "Ex-post epsilon of this outcome (void: this run is NOT private)" in shown.stdout
 

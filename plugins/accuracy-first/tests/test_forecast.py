@@ -59,9 +59,7 @@ def test_no_level_is_named_where_it_is_a_fact_about_the_rows():
         OutputBnr(target_accuracy=0.8, slack=0.1, levels=5),
         OutputBnr(target_risk=0.5, slack=0.1, levels=5),
     ):
-        assert optimizer.cost_forecast(problem, accountant).endswith(
-            "so no public figure tells it."
-        )
+        assert optimizer.cost_forecast(problem, accountant).endswith("so no public value tells it.")
     squared = make_problem(make_rows(4000, seed=2), REPLACE, Squared(), l2=0.05)
     told = CovBnr(target_excess_risk=0.3, levels=5).cost_forecast(squared, accountant)
     assert "That depends on the rows" in told

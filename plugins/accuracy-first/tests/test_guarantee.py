@@ -79,7 +79,7 @@ def test_it_costs_more_for_more_levels_less_failure_and_a_worse_last_level():
     [(0, 0.1, 0.1), (10, 0.0, 0.1), (10, 0.5, 0.1), (10, 1e-9, 0.1), (10, 0.1, 1.0),
      (10, 0.1, -0.1), (10, float("nan"), 0.1)],
 )  # fmt: skip
-def test_figures_out_of_range_are_refused(tests, failure, beta):
+def test_numbers_out_of_range_are_refused(tests, failure, beta):
     with pytest.raises(InvalidInputError):
         exact_test(tests, failure, beta)
 

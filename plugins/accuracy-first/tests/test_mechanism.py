@@ -72,7 +72,7 @@ class Scripted:
 
 
 @pytest.mark.parametrize(("question", "accepted"), [(-1, True), (0, True), (1, False)])
-def test_a_figure_at_the_threshold_passes(question, accepted):
+def test_a_value_at_the_threshold_passes(question, accepted):
     # A test of ``>`` where the proof has ``>=`` moves the mass of the boundary to the other side.
     walk = mechanism(threshold=-3.0).begin(np.zeros(1, np.int64), BASE, None, Scripted())
     reply = walk.reply(np.array([3 * STEPS + question], dtype=np.int64))
@@ -95,7 +95,7 @@ def test_huge_noise_is_compared_without_wrapping():
     [((), 1.0, 0.0), ((0.2, 0.1), 1.0, 0.0), ((0.1, 0.1), 1.0, 0.0), ((0.1,), 0.0, 0.0),
      ((float("nan"),), 1.0, 0.0), ((0.1,), 1.0, float("inf"))],
 )  # fmt: skip
-def test_figures_out_of_range_are_refused(levels, tests, threshold):
+def test_values_out_of_range_are_refused(levels, tests, threshold):
     with pytest.raises(InvalidInputError):
         mechanism(levels, tests, threshold)
 

@@ -201,7 +201,7 @@ def test_products_that_wrap_around_are_part_of_the_promise():
 
 
 @pytest.mark.parametrize(("n0", "excess"), [(10**10, 0.3), (10**11, 0.01), (10**12, 0.3)])
-def test_a_figure_above_all_rows_there_can_be_makes_sums_that_fit(n0, excess):
+def test_a_value_above_all_rows_there_can_be_makes_sums_that_fit(n0, excess):
     # Where sums were sized for 2^27 rows, the public part of 10^11 was no int64 at a model of
     # norm, and the noise of a test none of 2^58 steps: both turned up once a level was charged.
     problem = make_problem(make_rows(9), ADD, Logistic(), l2=0.1, n0=n0)

@@ -135,7 +135,7 @@ def test_the_mean_of_the_levels_has_the_noise_of_its_level():
 @pytest.mark.slow
 @pytest.mark.parametrize("failure", [0.1, 0.01])
 def test_tests_fail_as_seldom_as_is_said(failure):
-    """By the plan's own figures: a model at alpha passes one of T tests, one at beta alpha fails.
+    """By the plan's own values: a model at alpha passes one of T tests, one at beta alpha fails.
     A limit for one test alone (the twin) would pass too often."""
     session, _, _, _ = walked(10.0, 1, failure_probability=failure)
     problem = make_problem(make_rows(400, seed=2), REPLACE, Logistic(), l2=0.05)

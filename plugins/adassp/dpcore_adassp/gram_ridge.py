@@ -217,7 +217,7 @@ class GramRidge:
 
 
 def _details(seen: PilotRelease) -> dict[str, Any]:
-    """Return what the report tells of a run: released figures."""
+    """Return what the report tells of a run: released values."""
     details: dict[str, Any] = {"rows": seen.rows, "length": seen.length, "level": seen.level}
     details |= {"clip": seen.clip, "u": seen.signal, "centred": seen.row_map.middles is not None}
     if seen.signal < 10:

@@ -62,7 +62,7 @@ the least."""
 
 @dataclass(frozen=True)
 class PilotRelease:
-    """A table as two looks show it: public figures and released ones.
+    """A table as two looks show it: public values and released ones.
 
     Parameters
     ----------
@@ -156,8 +156,8 @@ def pilot_release(
         level = _level_again(optimizer, problem, session, squares, products, first_error)
     least, most = _sizes_between(size, deviation, rows, error)
     usual = row_map.usual(problem.row_norm)
-    figures = {"rows": rows, "signal": signal, "level": level, "least": least, "most": most}
-    seen = PilotRelease(row_map=row_map, length=usual / 2, unit=usual, skewed=skewed, **figures)
+    values = {"rows": rows, "signal": signal, "level": level, "least": least, "most": most}
+    seen = PilotRelease(row_map=row_map, length=usual / 2, unit=usual, skewed=skewed, **values)
     if rows <= _TELLING * deviation:
         return seen
     length = _usual_length(second, np.array(counts), rows, deviation, seen.signal)

@@ -58,7 +58,7 @@ class Products:
 
     Parameters
     ----------
-    problem : public facts. ``row_map`` : phi. ``length`` : a public or released figure; rows whose
+    problem : public facts. ``row_map`` : phi. ``length`` : a public or released value; rows whose
         image is longer weigh less, so that they are of that length.
     stretch : of the targets, 1 or more.
     part : the matrix, or the vector.

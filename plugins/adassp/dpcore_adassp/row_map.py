@@ -1,4 +1,4 @@
-"""Rows mapped by public or released figures before their products are summed."""
+"""Rows mapped by public or released values before their products are summed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RowMap:
 
     The first takes the middle off every column in [0, 1], which a row scaled down keeps in scale,
     and, with a scale of 2, brings one whose middle is 1/2 to [-1, 1]. The map is linear, of public
-    or released figures, and a row's image is a function of that row alone: products and sums are
+    or released values, and a row's image is a function of that row alone: products and sums are
     taken entry by entry, in the order of the columns.
 
     Parameters
@@ -114,7 +114,7 @@ class RowMap:
 
     def longest(self, row_norm: float) -> float:
         """Return about the largest length of a row's image, the intercept's column left out; a
-        figure for scales, on which no sensitivity rests."""
+        value for scales, on which no sensitivity rests."""
         if self.middles is None:
             return row_norm
         if self.is_scaled:

@@ -246,8 +246,8 @@ def test_the_kernel_of_residuals_has_the_bits_of_one_row_after_the_other(n):
     # It takes four rows at a time.
     rng = np.random.default_rng(n)
     rows, targets = np.trunc(2.0**12 * rng.normal(size=(n, 7))), rng.normal(size=n)
-    at, figures, sums = rng.normal(size=7) * 2.0**-14, np.array([0.5, 2.0**12]), np.zeros(7)
-    residual_sums(rows, targets, at, figures, sums)
+    at, params, sums = rng.normal(size=7) * 2.0**-14, np.array([0.5, 2.0**12]), np.zeros(7)
+    residual_sums(rows, targets, at, params, sums)
     whole = []
     for row, residual in zip(rows, targets, strict=True):
         for j in range(7):

@@ -28,7 +28,7 @@ __all__ = ["OutPert"]
 
 _FINEST_GRID, _COARSEST_GRID, _SCALE_BITS = 40, 8, 55
 _ROWS = 10_000
-"""Stands for the number of rows in the default l2 where no public figure exists."""
+"""Stands for the number of rows in the default l2 where no public number exists."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class OutPert:
     )
     count_share: float = option(
         0.02,
-        "share of the budget for counting rows where no public figure exists",
+        "share of the budget for counting rows where no public number exists",
         "1",
         range=(2.0**-20, 0.5),
     )

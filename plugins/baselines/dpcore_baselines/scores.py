@@ -42,7 +42,7 @@ class ClippedLossScores:
     or, for a ``loss_clip`` of 4 or more, coarser ones.
     Under add-or-remove-one all scores move the same way, by at most ``loss_clip``, which is the
     range of their change; under replace-one one may rise by it while another falls: twice that. The
-    second term is public, n the public figure of rows, if there is one.
+    second term is public, n the public number of rows, if there is one.
 
     ``enhanced``: the range of the change is also at most how far apart one row's losses at two of
     the candidates can be, and twice that under replace-one: the scores' common change takes nothing

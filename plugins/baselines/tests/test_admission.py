@@ -36,7 +36,7 @@ def test_pure_epsilon_is_admitted(optimizer, check, monkeypatch):
     monkeypatch.setattr(testing_recorded, "accountant_of", pure)
     # Of the noise itself there is tests/test_gamma.py.
     monkeypatch.setattr(testing_parts, "check_mechanism", lambda *arguments: None)
-    # The recount of pure epsilons is by Renyi orders, where their sum is the better figure.
+    # The recount of pure epsilons is by Renyi orders, where their sum is the better value.
     if check.__name__ != "check_never_overspends":
         check(optimizer)
 

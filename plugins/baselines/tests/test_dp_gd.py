@@ -339,7 +339,7 @@ def test_a_budget_that_does_not_tell_the_majority_says_how_many_rows_would():
     said = record_run(DpGd(), make_rows(80), ADD, n0=enough - 1)[1].details["warning"]
     assert f"about {enough:,} rows would" in said
     assert "warning" not in record_run(DpGd(), make_rows(80), ADD, n0=enough)[1].details
-    # A public figure says it, never the rows themselves.
+    # A public value says it, never the rows themselves.
     assert record_run(DpGd(), make_rows(9), ADD, n0=enough - 1)[1].details["warning"] == said
 
 

@@ -58,7 +58,7 @@ def test_more_digits_are_drawn_until_every_floor_is_decided(monkeypatch):
 
 def test_length_and_direction_have_their_laws():
     # 4,000 draws in R^3. The length: gamma of shape 3, mean 3, variance 3; a cell count is
-    # binomial. 6 standard deviations each, 6 figures: false alarm 1.2e-8.
+    # binomial. 6 standard deviations each, 6 values: false alarm 1.2e-8.
     noise, n = SeededNoise(7), 4000
     drawn = (
         np.array([gamma_deviates(noise, GridScale(1 << 40), 3) for _ in range(n)]).astype(float)

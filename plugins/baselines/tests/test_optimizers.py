@@ -134,7 +134,7 @@ def test_sensitivity_holds_on_any_neighbour(optimizer, relation, x, label, posit
     assert_same_when_replayed(optimizer, recorded, rows, Rows(X, y), relation)
 
 
-def test_the_lambda_of_objpert_is_a_public_figure():
+def test_the_lambda_of_objpert_is_a_public_value():
     _, small = run(ObjPert(), SingleReleaseAccountant.from_budget(0.1, 1e-6), l2=0.0)
     _, large = run(ObjPert(), SingleReleaseAccountant.from_budget(2.0, 1e-6), l2=0.0)
     assert small.details["regularisation"] > large.details["regularisation"] > 0
@@ -166,14 +166,14 @@ def test_the_second_noise_is_small_beside_the_first():
 
 
 def test_replace_one_takes_about_twice_the_noise():
-    figures = [run(ObjPert(), SINGLE, relation=r, l2=5.0)[1].details for r in RELATIONS]
-    assert 1.9 < figures[1]["noise_scale"] / figures[0]["noise_scale"] < 2.2
+    values = [run(ObjPert(), SINGLE, relation=r, l2=5.0)[1].details for r in RELATIONS]
+    assert 1.9 < values[1]["noise_scale"] / values[0]["noise_scale"] < 2.2
     sensitivities = [run(OutPert(), GDP, relation=r, n0=300)[1].details for r in RELATIONS]
     ratio = sensitivities[1]["sensitivity"] / sensitivities[0]["sensitivity"]
     assert 1.9 < ratio < 2.1
 
 
-def test_outpert_counts_rows_where_no_public_figure_exists():
+def test_outpert_counts_rows_where_no_public_number_exists():
     session, solution = run(OutPert(), GDP, n0=None)
     assert session.releases == {"count": 1, "minimizer": 1}
     assert abs(solution.details["rows_counted"] - 300) < 2000

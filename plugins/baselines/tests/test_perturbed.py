@@ -188,7 +188,7 @@ def test_losses_without_the_constants_are_refused(loss):
         BoundedMinimizer(make_problem(make_rows(5), ADD, loss), 1.0)
 
 
-def test_impossible_figures_are_refused():
+def test_impossible_values_are_refused():
     problem = make_problem(make_rows(5), ADD, Logistic())
     for wrong in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(InvalidInputError):
@@ -260,7 +260,7 @@ def test_the_second_noise_alone_is_audited_at_what_the_solver_leaves(law, monkey
 
 
 def test_a_capacity_that_is_too_small_makes_no_bound_smaller():
-    # The number of rows is private: nobody can be sure of the figure. Were it believed, a long b
+    # The number of rows is private: nobody can be sure of the value. Were it believed, a long b
     # would be taken for one that puts the minimiser out of reach: 0 on one table, far on another.
     rows = make_rows(300)
     problem = make_problem(rows, ADD, Logistic())

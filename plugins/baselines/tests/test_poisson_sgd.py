@@ -85,7 +85,7 @@ def test_replace_one_is_refused(make):
 
 @pytest.mark.parametrize("accountant", ["zcdp", "gdp", "pure"])
 def test_an_accountant_without_a_bound_for_samples_is_refused(accountant):
-    # A central limit theorem would say less than there is (1.618 for an exact 1.828): no figure.
+    # A central limit theorem would say less than there is (1.618 for an exact 1.828): no value.
     X, y = np.zeros((30, 2)), np.arange(30) % 2
     with pytest.raises(DpcoreError):
         fit(X, y, classes=(0, 1), algo="sgd-ma", accountant=accountant)

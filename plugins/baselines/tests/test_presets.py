@@ -93,7 +93,7 @@ def test_the_published_objective_perturbation_is_within_its_budget(epsilon, rela
     with mp.workdps(40):
         delta = sum(exact_delta(shift, left) for shift in entry.event.shifts)
     assert delta <= 1e-8
-    # The least noise by the curve is less, and so the published figures waste budget.
+    # The least noise by the curve is less, and so the published values waste budget.
     _, least = run(ObjPert(), relation, accountant)
     assert least.details["noise_scale"] < solution.details["noise_scale"]
 

@@ -135,7 +135,7 @@ def test_what_is_no_such_map_is_refused(scales, shifts, constant, message):
         Standardization(np.array(scales), np.array(shifts), constant)
 
 
-def test_extreme_figures_are_held_to_what_the_map_can_be():
+def test_extreme_values_are_held_to_what_the_map_can_be():
     map_ = Standardization.nearest(np.array([1e9, 1e-9, 1.0]), np.array([-1e9, 1e9, 1.0]), 2)
     assert map_.scales.tolist() == [2**14, 2**6, 2**6]
     assert map_.shifts.tolist() == [-(2**14), 2**14, 0]

@@ -52,7 +52,7 @@ def test_a_cluster_for_the_time_of_a_command(folder, schema):
         reports.append(json.loads(out))
     for report in reports:
         del report["seconds"]
-    # Rows trained on elsewhere have no figure.
+    # Rows trained on elsewhere have no metric.
     assert reports[0]["diagnostics"].pop("train_loss") > 0
     assert reports[0] == reports[1] and reports[0]["diagnostics"]["test_loss"] > 0
 

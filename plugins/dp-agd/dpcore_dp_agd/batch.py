@@ -46,7 +46,7 @@ class Batch:
     Parameters
     ----------
     query : a sum over rows.
-    sampling_probability : in [2^-64, 1], a public or released figure.
+    sampling_probability : in [2^-64, 1], a public or released value.
     """
 
     query: Query

@@ -17,7 +17,7 @@ FEWEST_STEPS = 10
 
 
 def signal(n: float, mu: float, n_features: int) -> float:
-    """Return u. ``n`` : a public figure or noisy count, > 0; ``mu`` : of the whole budget."""
+    """Return u. ``n`` : a public number or noisy count, > 0; ``mu`` : of the whole budget."""
     return n * mu / math.sqrt(n_features)
 
 

@@ -156,7 +156,7 @@ class Descent:
         return self._multipliers[key]
 
     def _weight_of_l2(self) -> float:
-        """Return n l2, n the rows of a batch by a public figure or a released count."""
+        """Return n l2, n the rows of a batch by a public value or a released count."""
         return self._problem.l2 * (self._plan.n or 0.0) * self._plan.sampled
 
     def _regularised(self, gradient: np.ndarray) -> np.ndarray:

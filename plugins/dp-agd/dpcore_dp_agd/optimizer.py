@@ -29,7 +29,7 @@ class DpAgd(Options):
     share of the budget grows by ``1 + gamma``, the difference is measured again, and both are
     merged in proportion to what they cost (Algorithm 2). The run stops when the filter refuses.
 
-    Privacy: every figure used comes from ``session.release``; the filter's budget bounds the run
+    Privacy: every value used comes from ``session.release``; the filter's budget bounds the run
     (fully adaptive composition: Smith & Thakurta 2022; Koskela, Tobaben & Honkela 2023). Gradients
     have sensitivity ``clip`` (add-or-remove-one) or ``2 clip`` (replace-one); scores have a range
     of change of ``loss_clip`` or ``2 loss_clip``.

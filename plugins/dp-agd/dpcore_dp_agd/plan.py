@@ -1,4 +1,4 @@
-"""The plan of a run: every figure fixed before the rows are asked anything but, perhaps, how many
+"""The plan of a run: every value fixed before the rows are asked anything but, perhaps, how many
 there are."""
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class RunPlan:
 def plan_run(
     options: Options, mechanisms: Mapping[str, Any], problem: Problem, session: PrivacySession
 ) -> RunPlan:
-    """Return the plan; counts the rows, as a charged release, only where a figure must follow from
+    """Return the plan; counts the rows, as a charged release, only where a value must follow from
     their number and none is public.
 
     Raises, before anything is charged, InvalidInputError for a budget too small for one release,

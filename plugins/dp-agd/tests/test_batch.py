@@ -78,6 +78,6 @@ def test_the_regulariser_is_that_of_the_rows_expected_in_a_batch():
     np.testing.assert_allclose(-np.ldexp(moved.start(), -moved.bits), expected, atol=2.0**-18)
 
 
-def test_rows_are_counted_for_a_batch_where_no_public_figure_exists():
+def test_rows_are_counted_for_a_batch_where_no_public_number_exists():
     session, _ = recorded(DpAgd(steps=5, clip=1.0, batch_size=30), make_rows(100), l2=0.0, n0=None)
     assert session.releases["count"] == 1

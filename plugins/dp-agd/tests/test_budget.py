@@ -117,7 +117,7 @@ def test_the_fewest_steps_are_warned_of():
         assert "warning" not in solution.details
 
 
-def test_rows_are_counted_only_where_no_public_figure_exists():
+def test_rows_are_counted_only_where_no_public_number_exists():
     with_n0, _ = recorded(DpAgd(), make_rows(100), n0=100)
     without, _ = recorded(DpAgd(), make_rows(100), n0=None)
     public, _ = recorded(DpAgd(), make_rows(100), REPLACE, n0=None)

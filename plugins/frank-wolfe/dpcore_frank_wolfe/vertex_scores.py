@@ -42,7 +42,7 @@ class VertexScores:
     whose entries are within [-clip, clip]: the coefficient is held to ``clip / ||x_i||_inf`` from
     below and truncated towards zero, and ||x_i||_inf is exact. It is a function of the row and of
     w, which is released: margins are whole numbers, and no other row has a part in it. n l2 w is
-    public, n the public figure of rows, if there is one. With D = clip:
+    public, n the public number of rows, if there is one. With D = clip:
 
     * add-or-remove-one, replace-special: g moves by c x, at most D in each entry. Scores of +e_j
       and -e_j move by -c x_j and c x_j, so of all scores one may rise by D while another falls by

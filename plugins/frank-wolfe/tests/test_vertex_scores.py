@@ -51,7 +51,7 @@ def test_scores_are_those_of_the_formula(layout, clip):
 def test_a_step_has_the_bits_of_scores_worked_out_anew():
     X, y = rows_of(300)
     table = table_of(csr_matrix(X), y)
-    # Ahead, again, back, elsewhere, and with other figures: whatever the state was left by.
+    # Ahead, again, back, elsewhere, and with other values: whatever the state was left by.
     order = [PICKS[:k] for k in (0, 1, 2, 6, 6, 3)] + [PICKS[::-1], PICKS]
     for picks in order:
         assert np.array_equal(asked(table, picks), asked(table_of(csr_matrix(X), y), picks))
@@ -158,7 +158,7 @@ def test_a_range_that_forgets_a_sign_or_a_row_is_found(twin, relations):
         ("picks", np.zeros((1, 1), np.int64), "places"),
     ],
 )
-def test_figures_out_of_range_are_refused(field, value, match):
+def test_values_out_of_range_are_refused(field, value, match):
     fields = {"radius": 3.0, "clip": 0.75, "picks": PICKS, field: value}
     with pytest.raises(InvalidInputError, match=match):
         VertexScores(problem_of(), **fields)

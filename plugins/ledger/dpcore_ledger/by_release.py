@@ -98,9 +98,9 @@ class _Log(ChargeLog[LedgerEntry]):
                     f"budget {shown_down(left.remaining)} {left.unit} remains. It was not made, "
                     "nor charged."
                 )
-            figures = {"ticks": str(cost.ticks), "aside_ticks": str(cost.aside_ticks)}
+            numbers = {"ticks": str(cost.ticks), "aside_ticks": str(cost.aside_ticks)}
             made = {"kind": entry.kind, "mechanism": entry.mechanism}
-            return "released", "", {"run": number, **figures, **made}
+            return "released", "", {"run": number, **numbers, **made}
 
         self._ledger.add(decide)
         super().charge(entry)
@@ -142,8 +142,8 @@ class ByRelease(OneProcess):
             run = state.runs[number]
             if run.outcome != OPEN:
                 raise LedgerError(f"Run {run.number} of the ledger was closed while it ran.")
-            figures = {"ticks": str(run.ticks), "aside_ticks": str(run.aside_ticks)}
-            return "closed", "", {"run": number, "outcome": outcome, **figures, **asdict(found)}
+            numbers = {"ticks": str(run.ticks), "aside_ticks": str(run.aside_ticks)}
+            return "closed", "", {"run": number, "outcome": outcome, **numbers, **asdict(found)}
 
         self._ledger.add(decide, tells=False)
 

@@ -22,14 +22,14 @@ _CLOSE = 1.0002
 _DOWN, _UP = (Context(prec=4, rounding=way) for way in (ROUND_FLOOR, ROUND_CEILING))
 
 
-def shown_up(figure: float) -> str:
-    """Return a figure of what was spent in four digits, rounded up."""
-    return f"{_UP.create_decimal_from_float(figure).normalize():f}"
+def shown_up(number: float) -> str:
+    """Return a number of what was spent in four digits, rounded up."""
+    return f"{_UP.create_decimal_from_float(number).normalize():f}"
 
 
-def shown_down(figure: float) -> str:
-    """Return a figure of what is left in four digits, rounded down."""
-    return f"{_DOWN.create_decimal_from_float(figure).normalize():f}"
+def shown_down(number: float) -> str:
+    """Return a number of what is left in four digits, rounded down."""
+    return f"{_DOWN.create_decimal_from_float(number).normalize():f}"
 
 
 def budget_that_holds(state: State, cost: Cost, budget: int, part: Part | None = None) -> bool:

@@ -148,7 +148,7 @@ def remaining(state: State) -> list[str]:
         )
     if state.outside:
         lines.append(
-            f"Outside, without a guarantee, and in no budget: {len(state.outside)} (exact figures, "
+            f"Outside, without a guarantee, and in no budget: {len(state.outside)} (exact metrics, "
             "or runs that are not private)."
         )
     return lines

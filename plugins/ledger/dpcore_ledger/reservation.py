@@ -146,6 +146,6 @@ def closing(
 ) -> tuple[str, str, dict[str, Any]]:
     """Return kind, time and body of what closes the run that an entry reserved, so far as all have
     it."""
-    figures = {"ticks": str(ticks), "aside_ticks": str(aside_ticks)}
+    numbers = {"ticks": str(ticks), "aside_ticks": str(aside_ticks)}
     # Without a time: how long a run takes is in no file.
-    return "closed", "", {"run": entry, "outcome": outcome, **figures}
+    return "closed", "", {"run": entry, "outcome": outcome, **numbers}

@@ -92,8 +92,8 @@ class TableLedger(DecidedEntries):
                 self.require_table(state, table, confirmed)
             budget, cost = _that_holds(state, run, self.path)
             found.append((cost, state))
-            figures = {"ticks": str(cost.ticks), "aside_ticks": str(cost.aside_ticks)}
-            body = {"budget": budget, **figures, "stated": stated, "table": table}
+            numbers = {"ticks": str(cost.ticks), "aside_ticks": str(cost.aside_ticks)}
+            body = {"budget": budget, **numbers, "stated": stated, "table": table}
             body |= {} if run.part is None else {"part": run.part.to_dict()}
             body["nonce"] = secrets.token_hex(16)  # Of two copies of a file each has its own.
             return "reserved", _now(), {**body, "confirmed": confirmed}

@@ -27,7 +27,7 @@ class Terms:
 
     Parameters
     ----------
-    filter : empty; its own figures are kept, so that another version of dpcore charges alike.
+    filter : empty; its own numbers are kept, so that another version of dpcore charges alike.
     relation : the neighbouring relation of the promise.
     unit : the column of ids where it is for all rows of one value of it; ``None``: for a row.
     """
@@ -53,7 +53,7 @@ class Terms:
         ``aside`` : the part of delta that is kept for runs which the filter holds as one
         (epsilon, delta) release each; by default a quarter, and none under gdp, which holds none.
 
-        Raises InvalidInputError for figures, names or an ``aside`` that cannot be.
+        Raises InvalidInputError for numbers, names or an ``aside`` that cannot be.
         """
         NeighboringRelation.parse(relation)
         kind = filter_kind(accountant)

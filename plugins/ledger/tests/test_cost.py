@@ -1,4 +1,4 @@
-"""The cost of runs in the filter of a ledger, against figures worked out by hand."""
+"""The cost of runs in the filter of a ledger, against numbers worked out by hand."""
 
 import math
 from fractions import Fraction
@@ -16,7 +16,7 @@ from dpcore_ledger.terms import Terms
 ROWS, OTHER = "add-or-remove-one", "replace-one"
 
 
-def figure(ticks: int) -> float:
+def number(ticks: int) -> float:
     return float(Fraction(ticks, 2**120))
 
 
@@ -34,22 +34,22 @@ def test_a_gaussian_run_is_concentrated():
     """mu-GDP is mu^2 / 2-zCDP: N(0, 1) and N(mu, 1) have the Renyi divergence alpha mu^2 / 2."""
     own = GdpAccountant.from_budget(1.0, 1e-8)
     cost = cost_of(run(own), Terms.of(4.0, 1e-6))
-    assert figure(cost.ticks) == pytest.approx(own.budget / 2, rel=1e-9)
-    assert figure(cost.ticks) >= own.budget / 2
+    assert number(cost.ticks) == pytest.approx(own.budget / 2, rel=1e-9)
+    assert number(cost.ticks) >= own.budget / 2
     assert cost.times is None
 
 
 def test_a_pure_run_in_a_concentrated_ledger_costs_what_randomised_response_does():
     own = PureAccountant.from_budget(0.5, 0.0)
     cost = cost_of(run(own), Terms.of(4.0, 1e-6))
-    assert figure(cost.ticks) == pytest.approx(0.5 * math.tanh(0.25), rel=1e-9)
+    assert number(cost.ticks) == pytest.approx(0.5 * math.tanh(0.25), rel=1e-9)
 
 
 def test_what_the_filter_does_not_know_is_one_release_of_epsilon_and_delta():
     own = SingleReleaseAccountant.from_budget(0.5, 1e-8)
     cost = cost_of(run(own), Terms.of(4.0, 1e-6))
-    assert figure(cost.ticks) == pytest.approx(0.5 * math.tanh(0.25), rel=1e-9)
-    assert figure(cost.aside_ticks) == pytest.approx(1e-8, rel=1e-9)
+    assert number(cost.ticks) == pytest.approx(0.5 * math.tanh(0.25), rel=1e-9)
+    assert number(cost.aside_ticks) == pytest.approx(1e-8, rel=1e-9)
     with pytest.raises(InvalidInputError, match="aside"):
         cost_of(run(own), Terms.of(4.0, 1e-6, aside=0.0))
 
@@ -81,15 +81,15 @@ def test_a_run_over_added_rows_is_two_steps_of_a_replacement(accountant, own, fa
 def test_two_steps_of_a_gaussian_run_in_a_concentrated_ledger():
     own = GdpAccountant.from_budget(1.0, 1e-8)
     terms = Terms.of(9.0, 1e-6, relation="replace-one")
-    assert figure(cost_of(run(own), terms).ticks) == pytest.approx(2 * own.budget, rel=1e-9)
+    assert number(cost_of(run(own), terms).ticks) == pytest.approx(2 * own.budget, rel=1e-9)
 
 
 def test_two_steps_of_epsilon_and_delta():
     """Vadhan 2017, Lemma 2.2: (2 epsilon, (1 + e^epsilon) delta)."""
     own = SingleReleaseAccountant.from_budget(0.5, 1e-8)
     cost = cost_of(run(own), Terms.of(9.0, 1e-6, relation="replace-one"))
-    assert figure(cost.aside_ticks) == pytest.approx(1e-8 * (1 + math.exp(0.5)), rel=1e-9)
-    assert figure(cost.ticks) == pytest.approx(math.tanh(0.5), rel=1e-9)
+    assert number(cost.aside_ticks) == pytest.approx(1e-8 * (1 + math.exp(0.5)), rel=1e-9)
+    assert number(cost.ticks) == pytest.approx(math.tanh(0.5), rel=1e-9)
 
 
 def test_a_unit_that_grows_by_a_row_is_out_and_in_again():

@@ -60,15 +60,15 @@ def test_what_guarantees_nothing_is_outside_and_no_run(rows, ledger, options, re
 def test_a_check_of_the_schema_is_outside(rows, ledger):
     done = CliRunner().invoke(app, ["schema", "--check", *rows[1::2]])
     assert done.exit_code == 0, done.output
-    assert noted(ledger) == ["exact figures of how a schema fits"]
+    assert noted(ledger) == ["exact metrics of how a schema fits"]
 
 
 @pytest.mark.parametrize("second", [False, True])
-def test_figures_of_test_rows_are_outside_beside_the_run(rows, ledger, second):
+def test_metrics_of_test_rows_are_outside_beside_the_run(rows, ledger, second):
     held = ["--test", rows[1]] if second else ["--test-fraction", "0.2"]
     done = CliRunner().invoke(app, ["train", *rows, *held, "--epsilon", "1"])
     assert done.exit_code == 0, done.output
-    assert noted(ledger) == ["exact figures of test rows"]
+    assert noted(ledger) == ["exact metrics of test rows"]
     assert len(ledger.state().runs) == 1
 
 

@@ -45,7 +45,7 @@ def ledger(any_ledger):
     reservation.close("finished")
     any_ledger.raise_cap(Terms.of(1.0, 1e-6))
     any_ledger.reserve(a_run(0.5), STATED)
-    any_ledger.outside({"analyst": ODD, "why_not_private": ["exact figures"]})
+    any_ledger.outside({"analyst": ODD, "why_not_private": ["exact metrics"]})
     any_ledger.close()
     return any_ledger
 
@@ -75,7 +75,7 @@ def test_the_page_says_what_the_ledger_says_and_json_has_it_too(ledger):
     for budget in said["budgets"]:
         assert f"epsilon {budget['epsilon_that_fits']:.4g}" in text
     assert f"that still fit: {said['more_like_the_last']}" in text
-    for row in ("finished", "open", "exact figures"):
+    for row in ("finished", "open", "exact metrics"):
         assert row in read.texts
 
 
@@ -113,7 +113,7 @@ def test_dates_are_said_once_a_day_and_are_whole(file_ledger):
 
 
 def test_names_that_would_command_a_terminal_are_shown_without_it(file_ledger):
-    """A figure for a name, or an escape sequence, had been noted for good."""
+    """A number for a name, or an escape sequence, had been noted for good."""
     file_ledger.reserve(a_run(0.1), {**STATED, "analyst": 3}).close("finished")
     file_ledger.reserve(a_run(0.1), {**STATED, "analyst": "a\x1b[31mb"}).close("finished")
     for option in ((), ("--html",)):

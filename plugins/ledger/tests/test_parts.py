@@ -1,4 +1,4 @@
-"""Runs over parts of a table: what they cost together, against the true figures of all pairs."""
+"""Runs over parts of a table: what they cost together, against the true numbers of all pairs."""
 
 import itertools
 import random
@@ -171,7 +171,7 @@ OWN = [
 @pytest.mark.parametrize("filter", ["zcdp", "gdp", "pure", "rdp"])
 @pytest.mark.parametrize("own", OWN, ids=lambda own: own.name)
 def test_two_steps_cost_twice_one_step_or_more(own, filter):
-    """The proof rests on it: c2 >= 2 c1, of both figures, however a run is charged."""
+    """The proof rests on it: c2 >= 2 c1, of both numbers, however a run is charged."""
     terms = Terms.of(9.0, 1e-6, accountant=filter, relation=REPLACE)
     try:
         two = cost_of(Run(own, ADD, None, NORTH), terms)

@@ -99,8 +99,8 @@ def test_a_decision_outside_of_the_transaction_lets_them_pass_it(place):
         except BudgetExceededError:
             break
         for budget, cost in found:
-            figures = {"ticks": str(cost.ticks), "aside_ticks": "0"}
-            body = {"budget": budget, **figures, "stated": STATED, "table": None}
+            numbers = {"ticks": str(cost.ticks), "aside_ticks": "0"}
+            body = {"budget": budget, **numbers, "stated": STATED, "table": None}
             ledger.add(lambda _, body=body: ("reserved", "", body))
     spent = ledger.state().spent(0)
     assert spent.spent_ticks > spent.budget_ticks

@@ -504,8 +504,8 @@ def test_a_run_that_others_closed_makes_no_more_releases(ledger, monkeypatch, pa
     verified(ledger.path)
 
 
-@pytest.mark.parametrize("figure", [0.123449999, 0.12345, 1e-9 / 3, 2.0 / 3, 0.0])
-def test_figures_are_shown_on_the_safe_side(figure):
-    up, down = float(shown_up(figure)), float(shown_down(figure))
-    assert down <= figure <= up
-    assert up - down <= 1.01e-3 * figure
+@pytest.mark.parametrize("number", [0.123449999, 0.12345, 1e-9 / 3, 2.0 / 3, 0.0])
+def test_numbers_are_shown_on_the_safe_side(number):
+    up, down = float(shown_up(number)), float(shown_down(number))
+    assert down <= number <= up
+    assert up - down <= 1.01e-3 * number

@@ -119,20 +119,20 @@ class HessianSum(CoefficientSum):
         z = np.ascontiguousarray(block.margins(self.w))
         with np.errstate(all="ignore"):
             c = np.ascontiguousarray(self.numbers(block)(z, slice(0, block.n_rows)))
-        maps, figures = self._maps()
+        maps, params = self._maps()
         rows = np.ascontiguousarray(block.rows(), dtype=np.float64)
         gram, at_a_time = np.zeros((d, d)), max(1, _CELLS // d)
         roots = np.empty((min(at_a_time, block.n_rows), d))
         for begin in range(0, block.n_rows, at_a_time):
             part = rows[begin : begin + at_a_time]
-            write_roots(part, c[begin : begin + at_a_time], maps, figures, roots[: len(part)])
+            write_roots(part, c[begin : begin + at_a_time], maps, params, roots[: len(part)])
             # Whole numbers whose sums over a block are below 2^53: exact in any order.
             gram += roots[: len(part)].T @ roots[: len(part)]
         weights = np.full((d, d), _PAIR) + (_ONE - _PAIR) * np.eye(d, dtype=int)
         return np.asarray((gram.astype(np.int64) * weights)[np.triu_indices(d)])
 
     def _maps(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the map and the figures as the kernel takes them."""
+        """Return the map and the params as the kernel takes them."""
         known = self.standardization
         assert known is not None
         maps = np.ldexp(np.array([known.scales, known.shifts], dtype=np.float64), -SCALE_BITS)

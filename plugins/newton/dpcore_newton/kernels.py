@@ -9,17 +9,17 @@ __all__ = ["write_roots"]
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def write_roots(
-    rows: np.ndarray, c: np.ndarray, maps: np.ndarray, figures: np.ndarray, out: np.ndarray
+    rows: np.ndarray, c: np.ndarray, maps: np.ndarray, params: np.ndarray, out: np.ndarray
 ) -> None:
     """Write ``trunc(steps sqrt(min(c_i, clip / ||phi_i||^2)) phi_i)`` for every row x_i, with
     ``phi_j = a_j x_j - b_j x_last``: whole numbers, whose squares add up to ``steps^2 clip`` or
     less. A number c that is not above 0, or not finite, counts as 0.
 
     ``rows``, ``out`` : float64 of shape (n, d). ``c`` : of shape (n,). ``maps`` : a and b, of shape
-    (2, d). ``figures`` : the clip, less what roundings may add, the steps, and the place of the
+    (2, d). ``params`` : the clip, less what roundings may add, the steps, and the place of the
     column that is taken off.
     """
-    clip, steps, last = figures[0], figures[1], int(figures[2])
+    clip, steps, last = params[0], params[1], int(params[2])
     for i in range(rows.shape[0]):
         x, phi = rows[i], out[i]
         off = x[last]

@@ -128,7 +128,7 @@ class Newton:
     )
     count_share: float = option(
         0.02,
-        "share of the budget for counting rows where no public figure exists",
+        "share of the budget for counting rows where no public number exists",
         "1",
         range=(0, 1, "()"),
     )

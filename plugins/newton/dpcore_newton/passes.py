@@ -38,7 +38,7 @@ class Passes:
 
     Parameters
     ----------
-    rows : released figures. ``plan`` : what each pass is to do. ``scores`` : the release after all
+    rows : released values. ``plan`` : what each pass is to do. ``scores`` : the release after all
         passes, with what is kept for it.
     """
 

@@ -124,7 +124,7 @@ class Plan:
         )
 
     def details(self) -> dict[str, Any]:
-        """Return the figures that a report shows."""
+        """Return the values that a report shows."""
         return {
             "passes": self.passes,
             "hessians": self.hessians,

@@ -1,4 +1,4 @@
-"""Figures of the rows that a run releases first: their number, map and length."""
+"""Values of the rows that a run releases first: their number, map and length."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["ReleasedRows", "counted", "standardized"]
 
 @dataclass(frozen=True)
 class ReleasedRows:
-    """Figures of the rows, public or released.
+    """Values of the rows, public or released.
 
     Parameters
     ----------

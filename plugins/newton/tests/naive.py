@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 
-def roots(rows, c, maps, figures):
+def roots(rows, c, maps, params):
     """Return the whole numbers of ``write_roots``."""
-    clip, steps, last = figures
+    clip, steps, last = params
     out = np.zeros_like(rows)
     for i, x in enumerate(rows):
         phi = [a * entry - b * x[int(last)] for entry, a, b in zip(x, *maps, strict=True)]

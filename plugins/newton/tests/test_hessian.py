@@ -51,11 +51,11 @@ def test_the_kernel_writes_what_the_formula_says():
     rows[3] = 0.0
     c = rng.uniform(-0.1, 0.3, 40)
     c[:4] = [np.nan, np.inf, -np.inf, 0.2]
-    maps, figures = rng.normal(size=(2, 6)), np.array([0.7, 2.0**11, 5.0])
+    maps, params = rng.normal(size=(2, 6)), np.array([0.7, 2.0**11, 5.0])
     out = np.empty_like(rows)
-    write_roots(rows, c, maps, figures, out)
+    write_roots(rows, c, maps, params, out)
     # The two differ in rounding before they truncate.
-    assert np.abs(out - naive.roots(rows, c, maps, figures)).max() <= 1
+    assert np.abs(out - naive.roots(rows, c, maps, params)).max() <= 1
     assert (np.square(out).sum(axis=1) <= 0.7 * 4.0**11 * (1 + 1e-12)).all()
     assert not out[:4].any()
 
@@ -98,8 +98,8 @@ class ByTheNorm(HessianSum):
     """A broken twin: c ||phi|| is held to the clip, and not c ||phi||^2."""
 
     def _maps(self):
-        maps, figures = super()._maps()
-        return maps, figures * np.array([20.0, 1.0, 1.0])
+        maps, params = super()._maps()
+        return maps, params * np.array([20.0, 1.0, 1.0])
 
 
 @dataclass(frozen=True)
@@ -120,11 +120,11 @@ def test_broken_twins_are_caught(twin, relation, problem_of, largest_share):
 def test_a_kernel_that_clips_by_the_norm_and_not_its_square_is_caught(
     monkeypatch, problem_of, largest_share
 ):
-    def by_the_norm(rows, c, maps, figures, out):
-        phi = rows * maps[0] - np.outer(rows[:, int(figures[2])], maps[1])
+    def by_the_norm(rows, c, maps, params, out):
+        phi = rows * maps[0] - np.outer(rows[:, int(params[2])], maps[1])
         norms = np.maximum(np.linalg.norm(phi, axis=1), 1e-300)
-        root = np.sqrt(np.minimum(np.maximum(c, 0.0), figures[0] / norms))
-        out[:] = np.trunc(figures[1] * root[:, None] * phi)
+        root = np.sqrt(np.minimum(np.maximum(c, 0.0), params[0] / norms))
+        out[:] = np.trunc(params[1] * root[:, None] * phi)
 
     monkeypatch.setattr(module, "write_roots", by_the_norm)
     assert largest_share(query_of(problem_of(ADD), of_the_label), ADD) > 1.4

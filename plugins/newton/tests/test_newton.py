@@ -172,7 +172,7 @@ def test_a_direction_of_too_many_columns_is_refused_before_anything_is_spent():
     assert not session.ledger
 
 
-def test_the_first_preset_takes_its_figures_from_the_authors_code():
+def test_the_first_preset_takes_its_parameters_from_the_authors_code():
     # run_privacy_utility in research/dp_newton of tensorflow/privacy: 15 iterations, grad_frac .7,
     # trace_frac .1, trace_coeff .5.
     assert (PAPER.passes, 1 - PAPER.hessian_share) == (15, 0.7)

@@ -1,5 +1,5 @@
 """A guarantee and a model for those who answer for them: reports, graphs for other programs,
-figures and intervals within the budget, and forecasts."""
+metrics and intervals within the budget, and forecasts."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ _COMMANDS = (
         "summary",
         "Print a model's coefficients in the units of its columns.",
     ),
-    ("plan", "Forecast what a default fit reaches, from public figures alone."),
+    ("plan", "Forecast what a default fit reaches, from public values alone."),
 )
 
 
@@ -49,7 +49,7 @@ _EVALUATION = (
         "evaluate-share",
         "float",
         None,
-        "Release figures of the rows held out, for this share of the budget: private, in the model "
+        "Release metrics of the rows held out, for this share of the budget: private, in the model "
         "file. In place of the exact ones.",
         field="share",
     ),
@@ -57,7 +57,7 @@ _EVALUATION = (
         "evaluate-epsilon",
         "float",
         None,
-        "In place of --evaluate-share: the epsilon of these figures by themselves, at --delta. It "
+        "In place of --evaluate-share: the epsilon of these metrics by themselves, at --delta. It "
         "is a part of --epsilon, not beside it.",
         field="epsilon",
     ),
@@ -65,11 +65,11 @@ _EVALUATION = (
         "evaluate-by",
         "text",
         None,
-        "A column with public categories: the private figures of each of them too, and the gaps "
+        "A column with public categories: the private metrics of each of them too, and the gaps "
         "between them, in place of AUC and calibration.",
         field="by",
         alone="Expected --evaluate-by beside --evaluate-share or --evaluate-epsilon, which ask for "
-        "the figures.",
+        "the metrics.",
     ),
 )
 _CALIBRATION = (
@@ -113,7 +113,7 @@ def register_steps(register: Callable[..., None]) -> None:
     register(
         "evaluation",
         "dpcore_report.evaluation.step:Evaluation",
-        summary="Figures of the model on rows held out, from noisy counts.",
+        summary="Metrics of the model on rows held out, from noisy counts.",
         options=_EVALUATION,
     )
     register(

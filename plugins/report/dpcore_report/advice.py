@@ -7,7 +7,7 @@ from fractions import Fraction
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import PrivacyStatement, exact
 from dpcore_report.attack_bounds import percent_up
-from dpcore_report.explained import figure_up
+from dpcore_report.explained import number_up
 
 __all__ = ["advice_on"]
 
@@ -20,7 +20,7 @@ _EXPECTED = Fraction(1, 100)
 def advice_on(
     epsilon: float, delta: float, relation: NeighboringRelation, rows: int | None
 ) -> list[str]:
-    """Return sentences on whether these figures are small, and what to do where they are not.
+    """Return sentences on whether these numbers are small, and what to do where they are not.
 
     ``rows`` : a public number of rows, or about how many there are.
     """
@@ -35,7 +35,7 @@ def advice_on(
     if relation is not NeighboringRelation.REPLACE_ONE:
         told.append(
             "Where people's being in the table is known anyway, their values are what is secret: "
-            "look at the figures of a value, or choose half of epsilon."
+            "look at the numbers of a value, or choose half of epsilon."
         )
     told.append(
         "Half of epsilon takes about twice the rows for the same accuracy: `dpcore plan` forecasts "
@@ -54,7 +54,7 @@ def _of_epsilon(epsilon: float) -> str:
         tier = "weak: above 10"
     return (
         f"By common practice (Ponomareva et al. 2023) epsilon = {exact(epsilon)} is {tier}. The "
-        "figures here say what it means; no authority sets it."
+        "numbers here say what it means; no authority sets it."
     )
 
 
@@ -62,7 +62,7 @@ def _of_delta(delta: float, rows: int) -> str:
     expected = Fraction(delta) * rows
     given_away = (
         f"delta = {exact(delta)} allows a release that gives each of {rows:,} rows away with that "
-        f"probability, {figure_up(expected)} of them on average"
+        f"probability, {number_up(expected)} of them on average"
     )
     if expected <= _EXPECTED:
         return f"{_sentence(given_away)[:-1]}: small enough by the usual standard."

@@ -1,7 +1,7 @@
 """The meaning of (epsilon, delta) to someone who wants to find out about a row: beliefs, attacks.
 
 P and Q are the laws of all that is released, over two neighbouring tables. For every set S of
-outcomes P(S) <= e^epsilon Q(S) + delta, and the same with P and Q exchanged. Every figure here is
+outcomes P(S) <= e^epsilon Q(S) + delta, and the same with P and Q exchanged. Every number here is
 rounded away from what protects: upwards where it is what an attacker can reach.
 
 * *Belief*, delta = 0. By Bayes' theorem the odds of P move by P(o) / Q(o), which is at most

@@ -27,7 +27,7 @@ class Card:
     title : the model in words.
     private : whether the file states a guarantee.
     headline : the guarantee, or that there is none, in one line.
-    facts : the few figures that stand first, each with its name.
+    facts : the few numbers that stand first, each with its name.
     sections : all else, in order.
     figures : odds and attacks as data, empty without a guarantee.
     statement : the privacy statement of the file.

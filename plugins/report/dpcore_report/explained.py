@@ -1,6 +1,6 @@
-"""A guarantee as odds and attacks, in figures and in sentences.
+"""A guarantee as odds and attacks, in numbers and in sentences.
 
-Every figure is a bound: the most that an attacker can reach is rounded up, and the least down. The
+Every number is a bound: the most that an attacker can reach is rounded up, and the least down. The
 formulas, with their proofs, are in ``dpcore_report.attack_bounds``.
 """
 
@@ -16,7 +16,7 @@ from dpcore.plugin.parts import exact, exp_up, float_down, float_up
 from dpcore_report.attack_bounds import Promise, percent_up, steps_of_a_value
 from dpcore_report.gaussian_attack import GaussianPromise
 
-__all__ = ["FALSE_ALARMS", "PRIORS", "Explained", "figure_up"]
+__all__ = ["FALSE_ALARMS", "PRIORS", "Explained", "number_up"]
 
 PRIORS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))
 FALSE_ALARMS = (Fraction(1, 100), Fraction(1, 1000))
@@ -90,7 +90,7 @@ class Explained:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all figures as JSON-able data; shares between 0 and 1."""
+        """Return all numbers as JSON-able data; shares between 0 and 1."""
         k = steps_of_a_value(self.relation)
         caught = [
             {"false_alarms": float(share), "caught_at_most": float_up(self.caught(share))}
@@ -131,7 +131,7 @@ def _bound(promise: Promise, of_what: str = "") -> str:
     bound = f"at most {percent_up(promise.surest(_EVEN))}{of_what}"
     if promise.delta == 0:
         return bound
-    everything = f"everything with probability {figure_up(promise.delta)}"
+    everything = f"everything with probability {number_up(promise.delta)}"
     return f"{bound} (in a game that tells as much or more, and {everything})"
 
 
@@ -156,7 +156,7 @@ def factor_up(promise: Promise) -> float | None:
     return float_up(exp_up(promise.epsilon)) if promise.epsilon < 700 else None
 
 
-def figure_up(number: Fraction) -> str:
+def number_up(number: Fraction) -> str:
     """Return a number to three digits, rounded up; a float's own digits where they are fewer."""
     text = exact(float_up(number))
     above = Context(prec=3, rounding=ROUND_CEILING).plus(Decimal(text))

@@ -40,8 +40,8 @@ def fitted_section(model: Model) -> Section:
     if choice := choice_in_words(model):
         items.append(Item(choice))
     by_group = _by_group(model)
-    figures = model.evaluation or {}
-    table = [group_title(figures), *group_lines(figures)] if by_group else []
+    metrics = model.evaluation or {}
+    table = [group_title(metrics), *group_lines(metrics)] if by_group else []
     shown = {line.strip() for line in table}
     said = [line.strip() for line in model.sections_in_words()]
     lines = tuple(Item(line) for line in said if line not in shown)
@@ -51,11 +51,11 @@ def fitted_section(model: Model) -> Section:
 
 
 def _by_group(model: Model) -> tuple[Section, ...]:
-    """Return the table of the figures of groups, where the model has some."""
+    """Return the table of the metrics of groups, where the model has some."""
     if not model.evaluation or "by" not in model.evaluation:
         return ()
     heads, rows = group_table(model.evaluation)
-    return (Section(f"Figures by {heads[0]}", heads=tuple(heads), rows=tuple(map(tuple, rows))),)
+    return (Section(f"Metrics by {heads[0]}", heads=tuple(heads), rows=tuple(map(tuple, rows))),)
 
 
 def columns_section(model: Model) -> Section:

@@ -1,4 +1,4 @@
-"""Forecasts of runs that have no data yet: which epsilon, or how many rows, a figure asks for."""
+"""Forecasts of runs that have no data yet: which epsilon, or how many rows, a value asks for."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Forecast:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """The run of the forecast, JSON-able: without the figures that are the usual ones."""
+        """The run of the forecast, JSON-able: without the values that are the usual ones."""
         known, others = self.settings, ("rows_per_unit", "beside", "held_out")
         asked: dict[str, Any] = {"features": self.n_features, "delta": known.delta}
         asked |= {"relation": known.relation, "loss": known.loss}
@@ -135,7 +135,7 @@ class Forecast:
 
 
 def _smallest(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """Return the smallest figure that holds, by halving of its logarithm; infinite for none."""
+    """Return the smallest value that holds, by halving of its logarithm; infinite for none."""
     if holds(low):
         return low
     if not holds(high):

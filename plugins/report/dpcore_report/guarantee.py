@@ -30,11 +30,11 @@ def explained_of(privacy: dict[str, Any]) -> Explained | None:
     if not privacy["private"]:
         return None
     relation = NeighboringRelation.parse(privacy["neighboring_relation"])
-    figures = privacy["epsilon"], privacy["delta"], relation
+    numbers = privacy["epsilon"], privacy["delta"], relation
     units = units_in(privacy)
     if units is not None:
         return Explained(
-            *figures,
+            *numbers,
             secret=f"that a certain {units.thing} has rows in the table",
             holder=f"the rows of one {units.thing}",
             several=f"values of {units.column!r}",
@@ -42,12 +42,12 @@ def explained_of(privacy: dict[str, Any]) -> Explained | None:
         )
     if privacy.get("users") is not None:
         return Explained(
-            *figures,
+            *numbers,
             secret="that a certain row is among a user's",
             holder="one row of a user",
             several="rows with one user",
         )
-    return Explained(*figures, mu=_mu_of(privacy))
+    return Explained(*numbers, mu=_mu_of(privacy))
 
 
 def units_in(privacy: Mapping[str, Any]) -> Units | None:
@@ -96,7 +96,7 @@ def meaning_section(privacy: dict[str, Any], explained: Explained | None) -> Sec
         items=(
             *(Item(sentence) for sentence in explained.sentences()),
             Item(f"In the words of the file: {privacy['sentence']}"),
-            Item("The figures are bounds, proved and rounded to the safe side.", "report.md#odds"),
+            Item("The numbers are bounds, proved and rounded to the safe side.", "report.md#odds"),
         ),
     )
 

@@ -106,7 +106,7 @@ def outside_section(privacy: dict[str, Any]) -> Section:
     if privacy.get("ex_post_epsilon") is not None:
         items.append(
             Item(
-                f"The ex-post figure {exact(privacy['ex_post_epsilon'])} is a function of the "
+                f"The ex-post epsilon {exact(privacy['ex_post_epsilon'])} is a function of the "
                 "outcome, and no guarantee made beforehand."
             )
         )

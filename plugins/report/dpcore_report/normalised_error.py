@@ -1,4 +1,4 @@
-"""The figure that a model is judged by: accuracy or squared error, and what is left of it."""
+"""The metric that a model is judged by: accuracy or squared error, and what is left of it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class NormalisedError:
         return (1 - left) / (1 - without)
 
     def reached(self, kept: float, without: float) -> dict[str, float]:
-        """Return the figure by its name at a share kept; empty where the classes' shares that it
+        """Return the metric by its name at a share kept; empty where the classes' shares that it
         rests on were not given."""
         left = 1 - kept * (1 - without)
         if not self.classification:
@@ -95,7 +95,7 @@ class NormalisedError:
         return self.classes_share
 
     def _refuse_others(self, option: str, accuracy: float | None, mse: float | None) -> None:
-        """Refuse a figure that is of the other kind of loss."""
+        """Refuse a metric that is of the other kind of loss."""
         if self.classification and mse is not None:
             raise InvalidInputError(f"{option}-mse is of --loss ridge; expected {option}-accuracy.")
         if not self.classification and accuracy is not None:

@@ -53,9 +53,9 @@ def ledger_section(model: Model) -> Section:
     return Section("What was spent on what", lines=lines, heads=_HEADS if rows else (), rows=rows)
 
 
-def _shown_up(figure: float) -> str:
-    """Return a figure of what was spent in four digits, rounded up."""
-    return f"{_UP.create_decimal_from_float(figure).normalize():f}"
+def _shown_up(number: float) -> str:
+    """Return a number of what was spent in four digits, rounded up."""
+    return f"{_UP.create_decimal_from_float(number).normalize():f}"
 
 
 def _shares(privacy: Mapping[str, Any]) -> list[str]:
@@ -68,7 +68,7 @@ def _shares(privacy: Mapping[str, Any]) -> list[str]:
         said.append(f"Counts of the classes took {privacy['balanced']['share']:.0%} of the budget.")
     if privacy.get("evaluation") is not None:
         share = privacy["evaluation"]["share"]
-        said.append(f"Figures of the model on rows held out took {share:.3g} of the budget.")
+        said.append(f"Metrics of the model on rows held out took {share:.3g} of the budget.")
     if privacy.get("intervals") is not None:
         share = privacy["intervals"]["share"]
         sums = "sums behind intervals of the coefficients"
@@ -89,7 +89,7 @@ def _shares(privacy: Mapping[str, Any]) -> list[str]:
         least, most = users["epsilon"]
         said.append(
             f"Each of {users['count']} users has a budget and a filter of their own: epsilon from "
-            f"{exact(least)} to {exact(most)}. The figures are those of the user who gave most."
+            f"{exact(least)} to {exact(most)}. The numbers are those of the user who gave most."
         )
     return said
 

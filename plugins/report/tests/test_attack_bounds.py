@@ -1,4 +1,4 @@
-"""Beliefs and attacks: every figure is reached by a law that the promise allows, none beyond."""
+"""Beliefs and attacks: every number is reached by a law that the promise allows, none beyond."""
 
 import math
 from fractions import Fraction
@@ -80,7 +80,7 @@ def test_beliefs_are_those_of_the_game_where_its_coin_did_not_give_all_away(epsi
         assert float(promise.least_sure(Fraction(prior))) == pytest.approx(below, rel=1e-9)
 
 
-def test_the_figures_that_the_documents_quote():
+def test_the_numbers_that_the_documents_quote():
     presence = Promise(HALF, Fraction(0))
     assert float(presence.surest(HALF)) == pytest.approx(0.6225, abs=5e-5)
     assert float(presence.of_group(2).surest(HALF)) == pytest.approx(0.7311, abs=5e-5)

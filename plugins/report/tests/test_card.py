@@ -13,7 +13,7 @@ from dpcore import Schema
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import Model, PrivacyStatement, Units
 from dpcore_report.card import card_of
-from dpcore_report.evaluation.group_figures import figures_by_groups
+from dpcore_report.evaluation.group_metrics import metrics_by_groups
 from dpcore_report.evaluation.groups import Groups
 from dpcore_report.fitted import fitted_section
 from dpcore_report.guarantee import explained_of
@@ -250,7 +250,7 @@ KINDS = {
     "evaluated": (
         changed(evaluation={"share": 0.1}, intervals={"share": 0.2}),
         {},
-        ["Figures of the model on rows held out took 0.1 of the budget"],
+        ["Metrics of the model on rows held out took 0.1 of the budget"],
         [],
     ),
     "a part": (
@@ -296,7 +296,7 @@ KINDS = {
     "ex-post": (
         changed(ex_post_epsilon=0.31),
         {},
-        ["The ex-post figure 0.31 is a function of the outcome, and no guarantee"],
+        ["The ex-post epsilon 0.31 is a function of the outcome, and no guarantee"],
         [],
     ),
     "search": (
@@ -311,8 +311,8 @@ KINDS = {
         ],
         ["Search: it is a plugin's", "algorithm, parameters, loss"],
     ),
-    "figure": (
-        changed(figure=("rho", 0.01)),
+    "native budget": (
+        changed(native_budget=("rho", 0.01)),
         {},
         ["rho-zCDP with rho = 0.01"],
         [],
@@ -444,16 +444,16 @@ def test_every_kind_of_column_is_told_with_its_bounds():
     assert [words for words in told if words not in text] == []
 
 
-def test_figures_of_groups_are_a_table_and_not_a_list():
+def test_metrics_of_groups_are_a_table_and_not_a_list():
     groups = Groups("town", (1, 2), ("Bern", "Basel", "none of these"))
     counts = np.array([[[80.0, 20], [10, 90]], [[30, 20], [30, 20]], [[0, 0], [0, 0]]])
-    figures = figures_by_groups(counts, groups, ("no", "yes"), (1e-9, 1))
-    parts = {part.title: part for part in fitted_section(model(evaluation=figures)).parts}
-    table = parts["Figures by town"]
+    metrics = metrics_by_groups(counts, groups, ("no", "yes"), (1e-9, 1))
+    parts = {part.title: part for part in fitted_section(model(evaluation=metrics)).parts}
+    table = parts["Metrics by town"]
     assert table.heads[:3] == ("town", "about rows", "accuracy")
     assert [row[0] for row in table.rows] == ["Bern", "Basel", "none of these"]
     assert table.rows[0][2].startswith("85.0 % [") and table.rows[2][2] == "unknown"
     beside = [item.text for item in parts["Steps beside the fit"].items]
     assert any(text.startswith("Gap in accuracy, Bern over Basel") for text in beside)
     assert not any(text.startswith(("Bern ", "By ")) for text in beside)
-    assert "Figures by town" not in said()
+    assert "Metrics by town" not in said()

@@ -1,4 +1,4 @@
-"""A guarantee in figures and sentences, by the library and by ``dpcore explain``."""
+"""A guarantee in numbers and sentences, by the library and by ``dpcore explain``."""
 
 import json
 from decimal import Decimal, localcontext
@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from dpcore.cli import app
 from dpcore.plugin import NeighboringRelation
 from dpcore_report.advice import advice_on
-from dpcore_report.explained import Explained, figure_up
+from dpcore_report.explained import Explained, number_up
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 
@@ -52,7 +52,7 @@ def test_a_known_mu_lowers_attacks_alone():
     assert Explained(1.0, 1e-6, ADD, mu=Fraction(9)).guessed() == loose.guessed()
 
 
-def test_the_figures_are_on_their_side_of_the_exact_ones():
+def test_the_numbers_are_on_their_side_of_the_exact_ones():
     told = Explained(0.5, 0.0, ADD).to_dict()
     after = {belief["before"]: belief for belief in told["in_the_table"]["beliefs"]}[0.5]
     with localcontext(prec=50):
@@ -74,7 +74,7 @@ def test_every_size_has_an_answer_that_is_json(epsilon):
     [(1e-6, "1e-06"), (0.05, "0.05"), (1.2345e-5, "1.24e-05"), (1.0, "1"), (0.05000001, "0.0501")],
 )
 def test_a_probability_is_shown_rounded_up(number, text):
-    assert figure_up(Fraction(number)) == text
+    assert number_up(Fraction(number)) == text
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_probability_is_shown_rounded_up(number, text):
         (1.0, 1e-6, None, "--rows says how far"),
     ],
 )
-def test_advice_follows_the_figures(epsilon, delta, rows, words):
+def test_advice_follows_the_numbers(epsilon, delta, rows, words):
     assert any(words in text for text in advice_on(epsilon, delta, ADD, rows))
 
 
@@ -116,6 +116,6 @@ def test_the_command_prints_json():
         (("--relation", "replace"), "no relation 'replace'"),
     ],
 )
-def test_the_command_refuses_figures_that_are_none(arguments, words):
+def test_the_command_refuses_numbers_that_are_none(arguments, words):
     result = run(*arguments)
     assert result.exit_code == 2 and words in result.output

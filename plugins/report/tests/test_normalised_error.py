@@ -43,6 +43,6 @@ SQUARES = {"classification": False}
         ({**SQUARES, "nonprivate_mse": 1.2}, None, None, "between 0 and 1"),
     ],
 )
-def test_a_figure_that_makes_no_sense_is_refused(given, accuracy, mse, text):
+def test_a_metric_that_makes_no_sense_is_refused(given, accuracy, mse, text):
     with pytest.raises(InvalidInputError, match=text):
         NormalisedError(**given).kept_at(accuracy, mse, 0.6)

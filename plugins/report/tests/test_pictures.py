@@ -9,7 +9,7 @@ import pytest
 
 from dpcore import Schema
 from dpcore.plugin.parts import Model
-from dpcore_report.evaluation.figures import figures_of_classes, figures_of_counts
+from dpcore_report.evaluation.metrics import metrics_of_classes, metrics_of_counts
 from dpcore_report.pictures.axis import shown_numbers, ticks
 from dpcore_report.pictures.contributions import contributions_of
 from dpcore_report.pictures.of_model import pictures_of
@@ -69,14 +69,14 @@ def held_out(deviation):
     counts = np.outer([1.0, 1.0], np.full(16, 100.0))
     counts[0] *= np.linspace(2, 0, 16)
     counts[1] *= np.linspace(0, 2, 16)
-    return figures_of_counts(counts, ("no", "yes"), deviation, log_odds=True)
+    return metrics_of_counts(counts, ("no", "yes"), deviation, log_odds=True)
 
 
 def panels(fitted):
     return {panel.title: panel for picture in pictures_of(fitted) for panel in picture.panels}
 
 
-def test_calibration_and_roc_are_of_released_figures_and_noise_leaves_them_out():
+def test_calibration_and_roc_are_of_released_metrics_and_noise_leaves_them_out():
     found = panels(model(evaluation=held_out(1.0)))
     (roc,) = [panel for title, panel in found.items() if title.startswith("ROC: AUC")]
     (curve,) = roc.series
@@ -128,11 +128,11 @@ def test_the_roc_of_each_class_is_of_its_rows_against_the_others():
     cells = np.full((3, 3), 300.0)
     bins = np.column_stack([np.tile(100 * rising, (3, 1)), np.tile(100 * falling, (3, 1))])
     names = ("a", "b", "c")
-    figures = figures_of_classes(np.hstack([cells, bins]), names, 1.0, 1, 0, weighted=False)
-    (roc,) = [p for title, p in panels(model(evaluation=figures)).items() if "ROC" in title]
+    metrics = metrics_of_classes(np.hstack([cells, bins]), names, 1.0, 1, 0, weighted=False)
+    (roc,) = [p for title, p in panels(model(evaluation=metrics)).items() if "ROC" in title]
     assert len(roc.series) == 3
     for name, curve in zip(names, roc.series, strict=True):
-        auc = figures["auc_of_class"][name]["value"]
+        auc = metrics["auc_of_class"][name]["value"]
         assert auc > 0.75 and curve.name.startswith(f"{name} {auc:.3f} [")
         assert np.trapezoid(curve.values, curve.places) == pytest.approx(auc, abs=1e-9)
         assert curve.places[0] == 0.0 and curve.places[-1] == 1.0

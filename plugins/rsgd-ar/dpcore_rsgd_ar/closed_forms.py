@@ -2,7 +2,7 @@
 
 Relation: replace-one. R bounds the gradient of a row's loss, L is the smoothness and mu the strong
 convexity of the objective (``Facts``). Each form is proven for the schedules that it names, and
-refuses every other with InvalidInputError: a pass states no figure of its own. Every product is
+refuses every other with InvalidInputError: a pass states no bound of its own. Every product is
 rounded up by a factor of ``1 + 2^-40``. A projection brings no two points further apart.
 """
 
@@ -65,7 +65,7 @@ def _bolt_on(schedule: Schedule, facts: Facts) -> float:
 def _proposition_2(schedule: Schedule, facts: Facts) -> float:
     """Return ``2 R / (n mu)``: Chen, Lee & Kifer 2019, Proposition 2 with m = 1. A step eta below
     2 / (L + mu) on all rows takes a distance D to at most ``(1 - eta mu) D + 2 eta R / n``; the
-    fixed point is that figure whatever eta, so that it holds after any number of steps."""
+    fixed point is that number whatever eta, so that it holds after any number of steps."""
     _require(facts.mu > 0, "strong convexity")
     _require(schedule.n_batches == 1 and not schedule.average_every, "one batch and no averages")
     below = bool((schedule.step_sizes <= largest_fixed_step(facts)).all())

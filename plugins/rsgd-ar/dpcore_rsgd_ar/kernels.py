@@ -57,7 +57,7 @@ def recurrence(
     work: np.ndarray,
     deltas: np.ndarray,
 ) -> None:
-    """Fill ``deltas`` (n_batches,): the figure of each batch. ``work`` : zeros (3, n_batches).
+    """Fill ``deltas`` (n_batches,): the bound of each batch. ``work`` : zeros (3, n_batches).
 
     ``_up(x)`` is at least the next float above x: above the real result that x rounds.
     With S_j the product of rho after step j, and A_j = 1 + rho_(j+1) A_(j+1) its sums over the

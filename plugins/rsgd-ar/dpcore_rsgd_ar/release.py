@@ -93,7 +93,7 @@ def _only_the_worst_batch(query: SgdPass, noise: Any, session: PrivacySession) -
     """Return whether the accountant has no rule for a random batch, and one for the worst.
 
     Charging the worst batch is sound under every accountant: for any order of the rows two
-    neighbours' results are at most its figure apart (Chen, Lee & Kifer 2019, Lemma 2), and the
+    neighbours' results are at most its bound apart (Chen, Lee & Kifer 2019, Lemma 2), and the
     order does not depend on the rows, so that by joint convexity the mixture costs no more.
     """
     if not query.randomized or noise.needs != "l2":

@@ -107,7 +107,7 @@ class Schedule:
         begun at a random place.
 
     Raises InvalidInputError for a batch larger than the table, averages that do not come out even,
-    or figures that are none.
+    or numbers that are none.
     """
 
     n: int

@@ -82,8 +82,8 @@ def _rounding(schedule: Schedule, facts: Facts, steps: np.ndarray) -> tuple[np.n
     width = (facts.n_features + 8) * _UNIT
     projection = width * ball if math.isfinite(ball) else 0.0
     slack = np.zeros(schedule.epochs)
-    figures = (fixed * _MARGIN, per_reach * _MARGIN, facts.gradient, facts.mu)
-    reach = walk(steps, *figures, ball * (1 + width) * _MARGIN, projection * _MARGIN, slack)
+    numbers = (fixed * _MARGIN, per_reach * _MARGIN, facts.gradient, facts.mu)
+    reach = walk(steps, *numbers, ball * (1 + width) * _MARGIN, projection * _MARGIN, slack)
     if not reach <= _LARGEST_REACH:
         raise InvalidInputError(
             "The step sizes make the iterates grow without bound: no sensitivity. Choose a "

@@ -33,14 +33,14 @@ class SgdPass:
     """The last iterate, or average, of mini-batch SGD on the rows in a secret uniform order.
 
     Sensitivity under replace-one: Chen, Lee & Kifer 2019, Proposition 3: given the order, the row
-    that differs is in one batch, and the iterates are at most that batch's figure apart
+    that differs is in one batch, and the iterates are at most that batch's bound apart
     (``dpcore_rsgd_ar.sensitivity``, rounding of the pass and of the result included). The order
     is drawn once, never released and independent of the rows: a uniform permutation, or the stored
     order begun at a uniform place. Either way every row is in batch j with probability
     ``|B_j| / n`` exactly, which is all that Lemma 3 asks. The random choice may be left aside: then
-    the largest figure is the sensitivity, whatever the order (Algorithm 1).
+    the largest bound is the sensitivity, whatever the order (Algorithm 1).
 
-    Every figure that the claim rests on is derived here, from the problem and its loss
+    Every number that the claim rests on is derived here, from the problem and its loss
     (``facts``): whoever builds a pass chooses among proven bounds and states none.
 
     Parameters
@@ -134,7 +134,7 @@ class SgdPass:
 
 
 def rounding_alone(schedule: Schedule, facts: Facts, grid_bits: int) -> np.ndarray:
-    """Return what rounding adds to each batch's figure, rounded up; float64 of (n_batches,)."""
+    """Return what rounding adds to each batch's bound, rounded up; float64 of (n_batches,)."""
     return batch_sensitivities(schedule, facts, grid_bits, rows=0.0)[0]
 
 

@@ -1,4 +1,4 @@
-"""Whoever builds a pass of SGD chooses among proven bounds, and states no figure of its own."""
+"""Whoever builds a pass of SGD chooses among proven bounds, and states no bound of its own."""
 
 import dataclasses
 from dataclasses import dataclass, replace
@@ -114,7 +114,7 @@ def test_a_slope_or_row_held_to_no_bound_is_refused(held):
 
 
 @pytest.mark.parametrize("odd", [{"average_every": -1}, {"radius": float("nan")}, {"radius": -1.0}])
-def test_a_schedule_whose_figures_are_none_is_refused(odd):
+def test_a_schedule_whose_numbers_are_none_is_refused(odd):
     with pytest.raises(InvalidInputError, match="tau=.*radius="):
         Schedule(30, 30, steps(0.1), **odd)
 

@@ -32,17 +32,17 @@ def test_every_slope_is_as_short_as_the_proof_says():
 def test_the_bound_of_the_iterates_is_never_below_its_formula_and_near_it(ball):
     rng = np.random.default_rng(1)
     steps = rng.uniform(0.01, 1.5, size=(6, 40))
-    figures = [float(f) for f in (2.0**-34, 2.0**-44, 0.75, 0.125)]
+    parameters = [float(f) for f in (2.0**-34, 2.0**-44, 0.75, 0.125)]
     slack = np.zeros(6)
-    found = walk(steps, *figures, ball, 2.0**-45, slack)
-    exact, errors = naive.reach(steps, *map(Fraction, figures), Fraction(ball), Fraction(2**-45))
+    found = walk(steps, *parameters, ball, 2.0**-45, slack)
+    exact, errors = naive.reach(steps, *map(Fraction, parameters), Fraction(ball), Fraction(2**-45))
     assert exact <= Fraction(found) <= exact * (1 + Fraction(1, 2**25))
     for got, error in zip(slack.tolist(), errors, strict=True):
         assert error <= Fraction(got) <= error * (1 + Fraction(1, 2**25))
 
 
 @pytest.mark.parametrize("average_every", [0, 1, 2])
-def test_what_rounding_adds_to_a_step_is_in_every_figure(average_every):
+def test_what_rounding_adds_to_a_step_is_in_every_bound(average_every):
     # Whole multiples of 2^-12 throughout, so that the formula is of the kernel's own arguments.
     steps, mu, curvature, added = np.array([[0.5], [1.0], [2.0], [9.0]]), 2.0**-6, 0.5, 2.0**-8
     schedule = Schedule(16, 4, steps, average_every)

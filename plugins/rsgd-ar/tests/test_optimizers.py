@@ -179,8 +179,8 @@ def test_the_published_noise_is_marked_and_told_to_be_sound_and_wasteful():
 def test_the_published_pass_runs_on_the_papers_constants_and_is_marked():
     rng = np.random.default_rng(0)
     X, y = rng.uniform(-1, 1, size=(9000, 3)), rng.integers(0, 2, 9000)
-    figures = {"epsilon": 1.0, "delta": 1e-6, "row_norm": 2.0, "classes": (0, 1)}
-    asked = {"algo": "rsgd-ar", "relation": "replace-one", **figures}
+    numbers = {"epsilon": 1.0, "delta": 1e-6, "row_norm": 2.0, "classes": (0, 1)}
+    asked = {"algo": "rsgd-ar", "relation": "replace-one", **numbers}
     model, sound = fit(X, y, as_published=True, **asked), fit(X, y, preset="paper", **asked)
     assert model.privacy["private"] is False
     assert "as its authors published it, which is not sound" in model.privacy["sentence"]
@@ -206,7 +206,7 @@ def test_the_worst_batch_fits_any_gaussian_accountant(accountant, run):
     assert 0.99 < session.accountant.spent / session.accountant.budget <= 1
 
 
-def test_noise_that_drowns_every_margin_is_warned_of_with_its_figure(run):
+def test_noise_that_drowns_every_margin_is_warned_of_with_its_number(run):
     tight = SingleReleaseAccountant.from_budget(0.1, 1e-6)
     _, solution = run(RsgdAr(step_size=50.0, batch_size=10), accountant=tight, l2=0.001)
     noise = solution.details["noise_in_a_margin"]

@@ -67,7 +67,7 @@ class PrivateEstimator(OwnPart, ABC):
     l2 : weight of the regulariser; ``None`` for what the algorithm takes by default.
     relation : which tables are neighbours; ``None`` for add-or-remove-one, or the first that the
         algorithm declares.
-    n_public : a public figure for the number of rows. Never ``len(X)``, which is private.
+    n_public : a public value for the number of rows. Never ``len(X)``, which is private.
     unit, rows_per_unit : a frame's column that says whose a row is, and how many rows of one value
         are used at most: the guarantee is for all rows of one value. They are the schema's keys
         too. The column is no feature: ``n_features_in_`` and ``feature_names_in_`` are without it,
@@ -199,7 +199,7 @@ class PrivateEstimator(OwnPart, ABC):
         return self.model_.summary()
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy or the R2: an exact figure of these rows, which no epsilon covers."""
+        """Return the accuracy or the R2: an exact metric of these rows, which no epsilon covers."""
         rows = self._checked(X)
         labels = given_labels(y, type(self).__name__)
         return self.model_.score(rows, labels, sample_weight)

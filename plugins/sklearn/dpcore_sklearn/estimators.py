@@ -96,7 +96,7 @@ class PrivateLogisticRegression(PrivateClassifier):
     all of them, or ``multiclass="ovr"``.
 
     ``score``, ``cross_val_score``, the scores of ``GridSearchCV`` and so its ``best_params_`` are
-    exact figures of the rows, outside every epsilon. Each fit costs its whole epsilon again, folds
+    exact metrics of the rows, outside every epsilon. Each fit costs its whole epsilon again, folds
     and searches included.
 
     Parameters
@@ -145,7 +145,7 @@ class PrivateLinearSVC(PrivateClassifier):
     ``dpcore_sklearn.make_pipeline`` refuses such steps.
 
     ``score``, ``cross_val_score``, the scores of ``GridSearchCV`` and so its ``best_params_`` are
-    exact figures of the rows, outside every epsilon. Each fit costs its whole epsilon again, folds
+    exact metrics of the rows, outside every epsilon. Each fit costs its whole epsilon again, folds
     and searches included.
 
     Parameters
@@ -190,7 +190,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):
     ``dpcore_sklearn.make_pipeline`` refuses such steps.
 
     ``score``, ``cross_val_score``, the scores of ``GridSearchCV`` and so its ``best_params_`` are
-    exact figures of the rows, outside every epsilon. Each fit costs its whole epsilon again, folds
+    exact metrics of the rows, outside every epsilon. Each fit costs its whole epsilon again, folds
     and searches included.
 
     Parameters

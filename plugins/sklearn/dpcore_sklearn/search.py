@@ -160,7 +160,7 @@ class PrivateSearch(MetaEstimatorMixin, OwnPart):
         return predicted
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the accuracy or the R2: an exact figure of these rows, which no epsilon covers."""
+        """Return the accuracy or the R2: an exact metric of these rows, which no epsilon covers."""
         return float(self._best().score(X, y))
 
     @_where_the_estimator_has("decision_function")

@@ -24,7 +24,7 @@ def steps_of(estimator: Any) -> list[Any]:
     elif estimator.test_fraction is not None:
         raise InvalidInputError(
             "Expected evaluate_share or evaluate_epsilon beside test_fraction: rows are held out "
-            "for a private evaluation. For exact figures of a model, hold rows out beforehand."
+            "for a private evaluation. For exact metrics of a model, hold rows out beforehand."
         )
     if estimator.intervals_share is not None:
         steps.append(dpcore.Intervals(estimator.intervals_share))

@@ -32,7 +32,7 @@ __all__ = ["curved", "curved_schema", "fitted_with_curves"]
 _BESIDE = {"calibration", "evaluation"}
 """Steps that ask for scores of rows, whatever the features are."""
 _OF_CURVES = ("curves", "u_with_hats")
-"""The figures of a run's details that are of its hats."""
+"""The values of a run's details that are of its hats."""
 
 
 def fitted_with_curves(run: Any, fit: Callable[[Any], Model]) -> Model:

@@ -7,7 +7,7 @@ expensive leave (``dpcore_tuning.stopping_cost``; of a list, each fit has an equ
 steps run under the whole filter, which was charged the search: it holds both, whichever candidate
 comes out. Within a try a step would be released as often as there are tries, and tell their number.
 
-A unit is trained on, scored, or held out for figures of the model, by coins that do not depend on
+A unit is trained on, scored, or held out for metrics of the model, by coins that do not depend on
 any row. Steps ask the rows trained on, or those held out; scores are of the others, whose whole
 budget is the search's (``dpcore_tuning.held_out``).
 """
@@ -39,7 +39,7 @@ class Sides:
     Parameters
     ----------
     fitted, scored : those trained on, and those that scores are of.
-    held_out : for figures of the model that is released; ``None`` for none.
+    held_out : for metrics of the model that is released; ``None`` for none.
     share : the public part of all rows that are trained on.
     """
 

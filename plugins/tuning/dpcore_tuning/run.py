@@ -238,7 +238,7 @@ def _model(ran: _Ran, statement: PrivacyStatement) -> Model:
         status=known.solution.status,
         privacy=statement.to_dict(),
         ledger=ledger,
-        evaluation=known.figures.get("evaluation"),
-        intervals=known.figures.get("intervals"),
+        evaluation=known.step_data.get("evaluation"),
+        intervals=known.step_data.get("intervals"),
         sections=known.sections,
     )

@@ -189,7 +189,7 @@ def _order_of_zcdp(law: TruncatedNegativeBinomial, *whole: float) -> Fraction:
 
 def _order_of_rdp(law: TruncatedNegativeBinomial, *whole: float) -> Fraction:
     """Return the order, less 1, at which noise of a concentrated law is least: a function of public
-    figures, chosen before the search."""
+    values, chosen before the search."""
     rho = _rho_of(law, whole)  # type: ignore[arg-type]
     return RenyiDpEvent.best_order(lambda t: rho(t, t))
 

@@ -135,7 +135,7 @@ def law_of(name: str, tries: float, eta: float | None = None) -> Law:
     """Return the law of a name with about so many tries in the mean; the law itself says exactly.
 
     ``eta`` : that of ``negative-binomial``, and of no other.
-    Raises InvalidInputError for a name or figure that no law has.
+    Raises InvalidInputError for a name or value that no law has.
     """
     if name not in LAWS:
         raise InvalidInputError(f"Expected law={name!r} to be one of {', '.join(LAWS)}.")
@@ -170,8 +170,8 @@ def _gamma_of(eta: Fraction, tries: float) -> Fraction:
     return rounded if 0 < rounded < 1 else found
 
 
-def _rational(figure: float) -> Fraction:
-    return Fraction(figure).limit_denominator(10**6)
+def _rational(value: float) -> Fraction:
+    return Fraction(value).limit_denominator(10**6)
 
 
 def _kept(share: Fraction, noise: NoiseSource) -> bool:

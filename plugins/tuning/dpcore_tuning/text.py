@@ -49,18 +49,18 @@ def description_of(search: Search, part: Accountant, chosen: int | None) -> dict
 def _words(search: Search, part: Accountant) -> str:
     count = len(search.plans)
     held = f"rows that were held out ({search.held_out:g} of all)"
-    figure = f"{exact(part.budget)} {part.unit}"
+    budget = f"{exact(part.budget)} {part.unit}"
     many = "1 candidate" if count == 1 else f"{count} candidates"
     if search.law is None:
         return (
-            f"It is one of {many}. Each was fitted within an equal part of the budget ({figure} of "
+            f"It is one of {many}. Each was fitted within an equal part of the budget ({budget} of "
             f"the {part.name} filter), and one was chosen on {held}; the guarantee is for all of "
             "them together"
         )
     return (
         f"It is the best of several fits of {many}. The number of fits was drawn from "
         f"{search.law.words()}, and is secret. Each fit, with its score on {held}, was held to "
-        f"{figure} by a {part.name} filter; the guarantee is for the whole search, whatever the "
+        f"{budget} by a {part.name} filter; the guarantee is for the whole search, whatever the "
         f"number was{_claim(search)}"
     )
 

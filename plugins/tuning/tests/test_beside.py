@@ -84,7 +84,7 @@ def charges_of(monkeypatch, settings, asked):
 COUNTS_LINE = "dpcore_report.calibration.counted.counts_line"
 
 
-def test_a_calibration_alters_the_model_that_is_released_and_its_figures(monkeypatch):
+def test_a_calibration_alters_the_model_that_is_released_and_its_metrics(monkeypatch):
     fitted = pkgutil.resolve_name(COUNTS_LINE)
 
     def far(*given):

@@ -84,7 +84,7 @@ def test_neither_the_number_of_tries_nor_a_loser_shows(tmp_path, monkeypatch, ca
         noisy = {"coefficients": 0, "intercept": 0, "details": sorted(model.details)}
         content = {**model._content(), **noisy}
         content["privacy"] = {**content["privacy"], "ledger": 0}
-        seen[count] = content, kept.outcome, charges.figures, ledger.state().spent(0).spent
+        seen[count] = content, kept.outcome, charges.charged, ledger.state().spent(0).spent
     assert len(made) == 6
     first, second = seen[1], seen[5]
     assert first[1:] == second[1:]
@@ -152,7 +152,7 @@ def test_no_try_at_all_is_the_public_constant():
     assert model.privacy["search"]["chosen"] is None
 
 
-def test_an_interrupt_ends_the_search_without_the_figures_of_its_try(monkeypatch):
+def test_an_interrupt_ends_the_search_without_the_metrics_of_its_try(monkeypatch):
     def interrupted(*_, **__):
         error = KeyboardInterrupt()
         error.add_note("Charged, and spent: .1 of .2 rho")

@@ -229,7 +229,7 @@ def test_what_has_no_theorem_is_refused_with_what_fits():
         try_of(law_of("geometric", 9999), "zcdp", 1e-60, 1e-300)
 
 
-def test_figures_are_rounded_down():
+def test_values_are_rounded_down():
     each = try_of(LAWS["geometric"], "pure", 0.1, 0.0)
     assert 3 * Fraction(each.epsilon) <= Fraction(0.1) < 3 * Fraction(np.nextafter(each.epsilon, 1))
     assert each.delta == 0 and each.budget == each.epsilon

@@ -105,6 +105,6 @@ def test_poisson_takes_its_mean_as_it_is():
         (("negative-binomial", 3, float("inf")), "eta"),
     ],
 )
-def test_figures_that_no_law_has_are_refused(asked, match):
+def test_values_that_no_law_has_are_refused(asked, match):
     with pytest.raises(InvalidInputError, match=match):
         law_of(*asked)

@@ -1,4 +1,4 @@
-"""All that a model has released, as one word, or as figures."""
+"""All that a model has released, as one word, or as metrics."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ def digest(model):
 
 
 def released(model):
-    """Return that word, and the figures beside the coefficients, rounded."""
+    """Return that word, and the metrics beside the coefficients, rounded."""
     told = {"bits": digest(model), "releases": model.privacy["releases"]}
     beside = {
         "bounds": model.released_bounds,
@@ -33,12 +33,12 @@ def _rounded(name, value):
 
 
 def _short(told):
-    """Return figures with one word for those that follow from counts beside them."""
-    figures = told.get("evaluation", {})
+    """Return metrics with one word for those that follow from counts beside them."""
+    metrics = told.get("evaluation", {})
     names = ("calibration", "confusion", "recall", "precision")
-    follow = {name: figures.pop(name) for name in names if name in figures}
+    follow = {name: metrics.pop(name) for name in names if name in metrics}
     if follow:
-        figures["what follows"] = word(follow)
+        metrics["what follows"] = word(follow)
     return told
 
 

@@ -20,7 +20,7 @@ _MEASURES = ("exact_accuracy", "exact_macro_f1", "exact_auc", "exact_objective")
 
 def records():
     """Return journal, results and table of each comparison. Folds of one's own file are drawn
-    anew each time: of its figures there are the types alone. The others are of x86-64."""
+    anew each time: of its values there are the types alone. The others are of x86-64."""
     found = {}
     tables.write()
     for name, asked in _ASKED.items():
@@ -69,7 +69,7 @@ def _told(journal, results):
 
 def _steady(row, exact):
     """Return what a row has, without seconds, versions and words of others, and, where its fold is
-    drawn anew, without figures."""
+    drawn anew, without values."""
     row = {**row, "exact_seconds": type(row["exact_seconds"]).__name__}
     row["versions"] = sorted(json.loads(row["versions"]))
     row["message"] = row["message"].partition("L-BFGS-B:")[0]

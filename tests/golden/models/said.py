@@ -103,7 +103,7 @@ def _facts(content):
 
 
 def _report(content):
-    """Return a report, its sections as lines, its figures, which these say, as one word, without
+    """Return a report, its sections as lines, its values, which these say, as one word, without
     what is as it is written in the file."""
     report = _json("dpcore report model.json --format json")
     told = {"keys": {key: type(value).__name__ for key, value in report.items()}}

@@ -167,15 +167,15 @@ def _told(said):
 
 def _stated(report):
     stated = {key: report[key] for key in _STATED if key in report}
-    sentence = _LOSS_OF_OUTCOME.sub("FIGURE", report["sentence"])
+    sentence = _LOSS_OF_OUTCOME.sub("NUMBER", report["sentence"])
     return stated | {"sentence": sentence.partition(" Code: ")[0]}
 
 
 def _shape(value):
-    """Return a value with the names of types in the place of figures and texts. By chance a figure
+    """Return a value with the names of types in the place of values and texts. By chance a value
     may not be known, and a word of warning not be there."""
     if isinstance(value, dict) and value.keys() == {"value", "low", "high"}:
-        return "a figure between two others"
+        return "a value between two others"
     if isinstance(value, dict):
         return {key: _shape(item) for key, item in value.items() if key not in _PERHAPS}
     if isinstance(value, list):

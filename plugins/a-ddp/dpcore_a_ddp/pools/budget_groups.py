@@ -41,7 +41,7 @@ def budget_groups(
 
     Each share is the largest, of steps of two (clip) or of a fourth root of two (rate), with which
     the filter of the group's smallest budget holds the rounds; ``LEAST_SHARE`` or less where none
-    does. Of public figures alone.
+    does. Of public values alone.
     """
     found: list[tuple[float, float]] = []
     share = 1.0

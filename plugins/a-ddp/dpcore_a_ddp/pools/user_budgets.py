@@ -1,4 +1,4 @@
-"""The number of rounds that each user may join: from budgets and public figures alone."""
+"""The number of rounds that each user may join: from budgets and public values alone."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Filters:
     """Makes users' empty filters: epsilon and delta to an accountant.
 
     What an accountant fixes beforehand (an order of Renyi divergence, or which one is smallest) may
-    be fixed for a schedule: from a user's budget and public figures, before the first round.
+    be fixed for a schedule: from a user's budget and public values, before the first round.
 
     One for fixed schedules alone (``pld``) is not: the least noise of each user's own budget would
     be part of its plan, and all users have the run's noise. It is left to say how many rounds of
@@ -100,7 +100,7 @@ def filter_of_rounds(empty: Accountant, event: DpEvent) -> Accountant:
     The argument, for a theorem about releases that were fixed beforehand (``pld``). Noise and
     sampling are the run's rules: fixed and public before the first round, and the same in each. So
     the number of rounds k with which this user's own curve stays within the user's own (epsilon,
-    delta) is a function of public figures, and fixed before the first round as well. What the user
+    delta) is a function of public values, and fixed before the first round as well. What the user
     sends is at most k releases, each dominated by one and the same pair whatever was asked (only
     the parameters w follow from what was sent before), and which rounds the user misses does not
     depend on the user's rows: k of them dominate it (Zhu, Dong & Wang 2022, Theorem 10). The filter

@@ -45,7 +45,7 @@ class UserSession(Unshareable):
     answered with noise as well.
 
     .. warning::
-       Whether it joins depends on its budget and on public figures alone. That tells its budget to
+       Whether it joins depends on its budget and on public values alone. That tells its budget to
        whoever sees who answers.
 
     Privacy: everything it ever sends is (epsilon, delta)-DP for one of its rows, under the rules'
@@ -128,7 +128,7 @@ class UserSession(Unshareable):
 
     def declines(self, index: int) -> Declined | None:
         """Return why the user will not join a round that it was not asked for before, by its budget
-        and public figures alone; ``None`` where it can. Nothing is spent."""
+        and public values alone; ``None`` where it can. Nothing is spent."""
         debits = self._ledger.entries
         if debits and index <= debits[-1]:
             return self._declined(index, "The round is over: it was not joined, or its reply lost.")

@@ -51,8 +51,8 @@ class SkellamRound(NamedTuple):
 @cached_by_value(maxsize=2**14)
 def _delta_of(hits: int, event: SkellamDpEvent, epsilon: float) -> float:
     """Return the delta, rounded up, of so many releases that move."""
-    figures = (event.variance, event.l1_bound, event.l2_bound, epsilon)
-    return min(1.0, float_up(skellam_delta_up(hits, *map(Fraction, figures))))
+    values = (event.variance, event.l1_bound, event.l2_bound, epsilon)
+    return min(1.0, float_up(skellam_delta_up(hits, *map(Fraction, values))))
 
 
 def delta_after(rounds: int, each: SkellamRound, epsilon: float) -> float:
@@ -115,7 +115,7 @@ class SkellamCompositionAccountant(_SkellamRounds):
     def budget(self) -> float:
         return self.delta
 
-    def _figure(self, rounds: Any) -> float:
+    def _composed(self, rounds: Any) -> float:
         each, count = self._one_kind(rounds)
         return delta_after(count, each, self.epsilon)
 

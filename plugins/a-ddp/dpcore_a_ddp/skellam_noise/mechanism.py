@@ -71,7 +71,7 @@ class Skellam(ScaledNoise):
         return scale
 
     def event(self, sensitivity: Sensitivity) -> SkellamDpEvent:
-        steps = Fraction(self.figure(sensitivity)) * Fraction(2) ** sensitivity.grid_bits
+        steps = Fraction(self.bound_of(sensitivity)) * Fraction(2) ** sensitivity.grid_bits
         return skellam_event(self.scale(sensitivity).steps ** 2, steps)
 
     def release(

@@ -57,7 +57,7 @@ class SkellamShare(Skellam):
         return self.scale(sensitivity).steps ** 2 / self.honest
 
     def event(self, sensitivity: Sensitivity) -> SkellamDpEvent:
-        steps = Fraction(self.figure(sensitivity)) * Fraction(2) ** sensitivity.grid_bits
+        steps = Fraction(self.bound_of(sensitivity)) * Fraction(2) ** sensitivity.grid_bits
         return skellam_event(self.scale(sensitivity).steps ** 2, steps, self.n_features)
 
     def release(

@@ -77,7 +77,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """A user does not join a round. That depends on its budget and on public figures alone, and so
+    """A user does not join a round. That depends on its budget and on public values alone, and so
     tells its budget. ``reason`` : a sentence; for the last round, or for this one only."""
 
     user: str

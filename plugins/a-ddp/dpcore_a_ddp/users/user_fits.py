@@ -27,13 +27,13 @@ class SourceStatement:
 
     Parameters
     ----------
-    figures : of the statement's fields ``epsilon``, ``delta``, ``accountant``, ``conversion``,
+    fields : of the statement's fields ``epsilon``, ``delta``, ``accountant``, ``conversion``,
         ``unit``, ``budget``, ``spent``, ``releases`` and ``users``.
     why_not_private : what voids the guarantee, as clauses.
     parts : its parts that are inside the trust boundary: objects, or ``"module:Class"``.
     """
 
-    figures: Mapping[str, Any]
+    fields: Mapping[str, Any]
     why_not_private: tuple[str, ...] = ()
     parts: tuple[Any, ...] = ()
 
@@ -115,7 +115,7 @@ class Users:
         deltas = [user.delta for user in pool.users]
         used, rules = pool.filter_of(*pool.reference), pool.rules
         named = () if self._target is None else (self._target,)
-        figures = {
+        fields = {
             "epsilon": max(epsilons),
             "delta": max(deltas),
             "accountant": used.name,
@@ -133,7 +133,7 @@ class Users:
             },
         }
         return SourceStatement(
-            figures=figures,
+            fields=fields,
             why_not_private=() if rules is None else rules.why_not_private(relation),
             parts=(used, pool, *named),
         )

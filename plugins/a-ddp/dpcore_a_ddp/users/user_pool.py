@@ -58,7 +58,7 @@ class UserPool(Protocol):
 
     def begin(self, rules: Any, most: int) -> np.ndarray:
         """Agree on ``RoundRules`` that this pool knows, once; return how many rounds, at most
-        ``most``, each user may join: int64 of shape (n_users,), of budgets and public figures
+        ``most``, each user may join: int64 of shape (n_users,), of budgets and public values
         alone. Nothing is spent.
 
         Raises BudgetExceededError if no user can join the first round.

@@ -1,4 +1,4 @@
-"""The page of secure sums: its example runs, and its figures are those of the code."""
+"""The page of secure sums: its example runs, and its values are those of the code."""
 
 import re
 from pathlib import Path

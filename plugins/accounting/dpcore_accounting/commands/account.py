@@ -53,14 +53,14 @@ def account_command(
     --rounds of each of so many releases."""
     from dpcore.plugin.parts import PrivacyStatement
 
-    epsilon, figure = epsilon_of(epsilon, delta, rho, mu)
-    for name, value in figure.items() if not as_json else ():
+    epsilon, native = epsilon_of(epsilon, delta, rho, mu)
+    for name, value in native.items() if not as_json else ():
         words = f"{name}-{PrivacyStatement.NOTIONS[name]} with {name} = {exact(value)}"
         print_lines(f"{words} is ({exact(epsilon)}, {exact(delta)})-differential privacy.")
     known = NeighboringRelation.parse(relation)
     if rounds is None and probability != 1:
         raise InvalidInputError("--probability is of the releases of a schedule: give --rounds.")
-    asked: dict[str, Any] = {**figure, "epsilon": epsilon, "delta": delta}
+    asked: dict[str, Any] = {**native, "epsilon": epsilon, "delta": delta}
     title = f"({exact(epsilon)}, {exact(delta)})-differential privacy"
     heads: tuple[str, ...] = "budget", "one Gaussian release"
     if rounds is None:
@@ -125,16 +125,17 @@ def describe_budget(epsilon: float, delta: float) -> list[dict[str, Any]]:
 def epsilon_of(
     epsilon: float | None, delta: float, rho: float | None, mu: float | None
 ) -> tuple[float, dict[str, float]]:
-    """Return the epsilon of a budget, and the figure that it follows from, if any, by its name.
+    """Return the epsilon of a budget, and the native budget that it follows from, if any, by its
+    name.
 
-    Raises InvalidInputError for more than one of them, and for figures out of range.
+    Raises InvalidInputError for more than one of them, and for values out of range.
     """
     asked = Settings(epsilon=epsilon, delta=delta, rho=rho, mu=mu).checked()
-    figure = asked.native_budget()
-    if figure is None:
+    native = asked.native_budget()
+    if native is None:
         return 1.0 if epsilon is None else epsilon, {}
-    name, value = figure
-    filter_class = load_registry("accountant").load("accountant", Settings.FIGURES[name])
+    name, value = native
+    filter_class = load_registry("accountant").load("accountant", Settings.NATIVE_BUDGETS[name])
     return filter_class.of_native_budget(value, delta).epsilon, {name: value}
 
 
@@ -206,7 +207,7 @@ def _of(accountant: Any, conversion: str | None) -> dict[str, Any]:
 
 
 def distribution_of(name: str) -> str:
-    """Return the distribution that has an accountant, and answers for its figures."""
+    """Return the distribution that has an accountant, and answers for its values."""
     return load_registry("accountant").get("accountant", name).distribution
 
 

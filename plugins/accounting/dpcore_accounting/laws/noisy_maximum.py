@@ -106,7 +106,7 @@ class TableMaximum(TableNoise):
     Parameters
     ----------
     law, delta : as of ``TableNoise``.
-    coordinates : how many candidates there are, a public figure.
+    coordinates : how many candidates there are, a public value.
 
     Examples
     --------

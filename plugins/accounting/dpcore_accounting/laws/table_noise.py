@@ -54,7 +54,7 @@ class TableNoise:
     Parameters
     ----------
     law : of one deviate, in steps of the answer's grid.
-    coordinates : how many numbers the answer has, a public figure, 1 to 2^20. An answer of another
+    coordinates : how many numbers the answer has, a public value, 1 to 2^20. An answer of another
         number is refused.
     delta : ``None``: the cost is the pair itself, for an accountant of fixed schedules such as
         ``pld``. Else each coordinate is charged as an (epsilon, ``delta``)-DP release, with the

@@ -1,7 +1,7 @@
 """Functions of float64 arrays that have the same bits on every processor.
 
 NumPy has its own ``exp``, ``log``, ``expm1``, ``log1p`` and ``power``, chosen for the processor. No
-figure of a budget, and nothing that an optimizer derives from released values, may depend on that.
+value of a budget, and nothing that an optimizer derives from released values, may depend on that.
 These are SciPy's loops, compiled once and not for a processor: of the C library (``exp``, ``log``,
 below one unit in the last place), and of Cephes (``expm1``). They are right to ``FUNCTION_ERROR``,
 relative, and out of float64's range are inf or 0 without a warning.

@@ -59,7 +59,7 @@ def reduced_test(
     beside them; L is then as small as both guarantees allow. The expectations are bounded from
     below, by sums over cells at whose ends each monotone factor is least.
 
-    Raises InvalidInputError for figures out of range.
+    Raises InvalidInputError for numbers out of range.
     """
     _check(tests, failure, beta, first)
     rates = np.ones(tests)

@@ -79,8 +79,8 @@ class NoiseReduction:
     kind: ClassVar[str] = "noise-reduction"
 
     def __post_init__(self) -> None:
-        figures = (*self.levels, self.test_epsilon)
-        if not self.levels or not all(math.isfinite(f) and f > 0 for f in figures):
+        values = (*self.levels, self.test_epsilon)
+        if not self.levels or not all(math.isfinite(f) and f > 0 for f in values):
             raise InvalidInputError("Expected levels and test_epsilon to be finite and > 0.")
         if any(a >= b for a, b in zip(self.levels, self.levels[1:], strict=False)):
             raise InvalidInputError("Expected levels that increase.")

@@ -31,7 +31,7 @@ class ObjectiveSum:
     """``sum_i clip(loss(x_i.w, y_i)) + (n l2 / 2) ||w||^2``, each loss clipped to the ball's range.
 
     A row contributes its loss less ``low``, clipped to [0, ``spread``] and truncated to whole grid
-    steps, and n ``low`` is added as a public figure: so the sum moves by at most ``spread`` when a
+    steps, and n ``low`` is added as a public value: so the sum moves by at most ``spread`` when a
     row is replaced. For ``w`` in the ball nothing is clipped.
 
     Where n is private the sum is ``sum_i (clip(loss) - less) + (n0 l2 / 2) ||w||^2`` and the
@@ -44,7 +44,7 @@ class ObjectiveSum:
     problem : public facts, ``n_public`` among them; its loss runs on raw rows.
     w : float64 of the problem's shape, rounded to the parameters' grid.
     ball : the public ball in which ``w`` lies.
-    less : a public figure from low to high + spread, rounded down to the grid; where n is private.
+    less : a public value from low to high + spread, rounded down to the grid; where n is private.
     """
 
     problem: Problem

@@ -177,7 +177,7 @@ class Minimizer:
 
 @dataclass(frozen=True, slots=True)
 class _Certificate:
-    """The figures that follow from the public facts of a minimiser, worked out whenever they are
+    """The values that follow from the public facts of a minimiser, worked out whenever they are
     asked for, so that what is claimed and what is answered cannot be those of different facts."""
 
     mu: float
@@ -276,7 +276,7 @@ class MinimumObjective:
 
     @property
     def middle(self) -> float | None:
-        """A figure that is subtracted for each row where their number is private."""
+        """A value that is subtracted for each row where their number is private."""
         ball, problem = self.minimizer.ball, self.minimizer.problem
         return ball.low + ball.spread / 2 if problem.n is None else None
 

@@ -66,7 +66,7 @@ class _Quadratic:
 
     @property
     def less(self) -> float:
-        """A figure that is subtracted for each row."""
+        """A value that is subtracted for each row."""
         return self.middle
 
     @property

@@ -23,11 +23,11 @@ _UP = 1.0 + 2.0**-40
 
 def public_rows(problem: Problem) -> int:
     """Return the number of rows that ``l2``, a target and a level are of: n where it is public,
-    else the schema's figure n0. InvalidInputError where there is none."""
+    else the schema's value n0. InvalidInputError where there is none."""
     if problem.n_public is None:
         raise InvalidInputError(
             "The objective and its target are of a public number of rows, and there is none: give "
-            "the schema a figure (dataset.rows; in Python n0=), about how many there are."
+            "the schema a number (dataset.rows; in Python n0=), about how many there are."
         )
     return problem.n_public
 
@@ -65,7 +65,7 @@ class RadialPenalty:
 
     Where n is private the objective is of n0 l2, and with n rows its minimiser satisfies
     n0 l2 ||w||^2 = sum of -m l'(m) <= n P, which bounds it by sqrt(n / n0) times the usual radius:
-    no public figure. With the penalty, force t^8 ||w|| <= n P too, so that for up to N rows
+    no public value. With the penalty, force t^8 ||w|| <= n P too, so that for up to N rows
     (``rows_at_most``) the minimiser has t <= 1 at force = N P / (start + width). The start is the
     radius for n0 rows: at no minimiser of n0 rows or less is there a penalty. The power 8 makes it
     as stiff as n rows need, and not as N would, which would slow a solver down.

@@ -51,7 +51,7 @@ class AveragedDescent:
         self._taken += 1
         a = self._averaging
         fresh = 1.0 if a < 0 else (1 + a) / (self._taken + a)
-        figures = np.array([self._momentum, step_size, fresh, _FARTHEST])
+        params = np.array([self._momentum, step_size, fresh, _FARTHEST])
         after = np.empty_like(self._state)
-        averaged_step(np.ascontiguousarray(gradient).ravel(), figures, self._state, after)
+        averaged_step(np.ascontiguousarray(gradient).ravel(), params, self._state, after)
         self._state = after

@@ -181,7 +181,7 @@ class Curves:
         return defaults.effective_width(self.problem.n_features - n_hats, others) + n_hats
 
     def details(self) -> dict[str, float]:
-        """Return the figures of a run's details: how many numbers are curves, and the signal that
+        """Return the values of a run's details: how many numbers are curves, and the signal that
         decided it; none without hats."""
         if not self.problem.curves:
             return {}

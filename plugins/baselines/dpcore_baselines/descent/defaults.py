@@ -78,7 +78,7 @@ near the target is, and a step of 10 is what averaging makes up for (a step of 4
 
 
 def signal(n: float, mu: float, width: float) -> float:
-    """Return u. ``n`` : a public figure or noisy count, > 0; ``mu`` : of the whole budget."""
+    """Return u. ``n`` : a public number or noisy count, > 0; ``mu`` : of the whole budget."""
     return n * mu / math.sqrt(width)
 
 

@@ -21,15 +21,15 @@ def write_digits(entries: np.ndarray, edges: np.ndarray, base: float, out: np.nd
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def averaged_step(
-    gradient: np.ndarray, figures: np.ndarray, before: np.ndarray, after: np.ndarray
+    gradient: np.ndarray, params: np.ndarray, before: np.ndarray, after: np.ndarray
 ) -> None:
     """Fill ``after`` with the smoothed gradient, the iterate, the average and the spread after a
     step: float64 of shape (4, n) both, ``before`` the same before it.
 
-    ``figures`` : weight of the earlier directions, step size, weight of the new iterate in the
+    ``params`` : weight of the earlier directions, step size, weight of the new iterate in the
     average, and how far a coordinate may be from 0. Post-processing: of released values alone.
     """
-    momentum, step_size, fresh, farthest = figures[0], figures[1], figures[2], figures[3]
+    momentum, step_size, fresh, farthest = params[0], params[1], params[2], params[3]
     largest = 0.0
     for i in range(gradient.shape[0]):
         smoothed = momentum * before[0, i] + (1 - momentum) * gradient[i]

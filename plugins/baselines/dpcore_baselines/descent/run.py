@@ -1,4 +1,4 @@
-"""The figures of a run of dp-gd, and what is made of its iterates once all steps were taken."""
+"""The values of a run of dp-gd, and what is made of its iterates once all steps were taken."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BY_COUNTS = "for clipping and noise and to match noisy counts of the classes."
 
 @dataclass(frozen=True)
 class Run:
-    """The figures of a run, public or released.
+    """The values of a run, public or released.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class ApproximateMinima(ScaledNoise):
     name: ClassVar[str] = "approximate-minima"
     needs: ClassVar[str] = "l2"
 
-    def figure(self, sensitivity: Sensitivity) -> float:
+    def bound_of(self, sensitivity: Sensitivity) -> float:
         return _perturbed(sensitivity).rest
 
     def event(self, sensitivity: Sensitivity) -> ObjectivePerturbationDpEvent | PureDpEvent:

@@ -44,7 +44,7 @@ _TOLERANCE = 2.0**-12
 class PenalisedMinimizer:
     """The common part of the two minimisers of a penalised objective (``BoundedMinimizer``).
 
-    Every figure follows from the public facts and the arguments when it is asked for, so that what
+    Every value follows from the public facts and the arguments when it is asked for, so that what
     is claimed and what is answered cannot be those of different ones.
     """
 
@@ -213,7 +213,7 @@ class BoundedMinimizer(PenalisedMinimizer):
     is 0 up to 2 r, a margin of 512. The solver stops at a gradient of a public tolerance, and by
     public constants it reaches it (``dpcore_baselines.queries.descent``). Where the number of rows
     is private, what rounding can add to a gradient is bounded for tables of up to 2^27 rows, or of
-    up to ``capacity`` if that is more: that figure, ``most_rows``, is part of the promise there. A
+    up to ``capacity`` if that is more: that value, ``most_rows``, is part of the promise there. A
     ``capacity`` below it promises nothing, since it may be a guess that is too small.
 
     Parameters

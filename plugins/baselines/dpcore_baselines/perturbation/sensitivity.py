@@ -37,9 +37,9 @@ class PerturbedSensitivity(Sensitivity):
 
     def __post_init__(self) -> None:
         Sensitivity.__post_init__(self)
-        figures = (self.rest, self.log_determinant, self.epsilon, *self.ratios)
-        if self.norm != "l2" or not all(math.isfinite(v) and v >= 0 for v in figures):
-            raise InvalidInputError("Expected an l2 sensitivity and finite figures >= 0.")
+        values = (self.rest, self.log_determinant, self.epsilon, *self.ratios)
+        if self.norm != "l2" or not all(math.isfinite(v) and v >= 0 for v in values):
+            raise InvalidInputError("Expected an l2 sensitivity and finite values >= 0.")
         if not (self.rest > 0 and self.log_determinant > 0):
             raise InvalidInputError("Expected rest and log_determinant > 0.")
         if bool(self.ratios) == (self.epsilon > 0):

@@ -31,7 +31,7 @@ _SLACK = 2.0**-28
 class Standardization:
     """phi_j = (scales_j x_j - shifts_j x_c) 2^-6 for every column j, with c the ``constant`` one.
 
-    Public: it holds released or public figures only. A constant column of ones makes it the usual
+    Public: it holds released or public values only. A constant column of ones makes it the usual
     centring; of another column the map is as linear and its bounds hold alike.
 
     Parameters

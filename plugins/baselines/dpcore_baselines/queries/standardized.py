@@ -33,7 +33,7 @@ class StandardizedGradientSum(ClippedGradients):
     ----------
     problem : public facts; its loss runs on raw rows.
     w : float64 of the problem's shape, a released value, of the rows as they are.
-    standardization : the map, of public or released figures.
+    standardization : the map, of public or released values.
     clip : the bound of a standardised row's gradient.
     noise_multiplier : the noise the answer will get, which bounds how fine the grid may be.
     """

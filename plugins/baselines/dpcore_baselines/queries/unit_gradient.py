@@ -42,7 +42,7 @@ class UnitGradientSum(ClippedGradients):
     ----------
     problem : public facts of a run whose units have several rows.
     w : float64 of the problem's shape, a released value, of the rows as they are.
-    standardization : the map, of public or released figures.
+    standardization : the map, of public or released values.
     clip : the bound of a unit's gradient. ``noise_multiplier`` : the noise the answer will get.
     """
 

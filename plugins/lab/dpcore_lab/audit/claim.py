@@ -86,7 +86,7 @@ class Claim:
     mu: float | None = None
     sampled: float = 1.0
 
-    def least_figure(self, counts: Counts) -> float:
+    def lower_bound(self, counts: Counts) -> float:
         """Return the mu that the release has at least, with 95 %, where mu is claimed, else its
         epsilon; 0 where nothing is shown."""
         least, most = counts.bounds(_UNSURE)
@@ -96,15 +96,15 @@ class Claim:
         return max(0.0, math.log(shown / most) * (1 - _SLACK)) if shown > 0 else 0.0
 
     def least_epsilon(self, counts: Counts) -> float:
-        """Return the epsilon of that figure."""
-        figure = self.least_figure(counts)
+        """Return the epsilon of that bound."""
+        bound = self.lower_bound(counts)
         if self.mu is None:
-            return figure
-        whole = _epsilon_of_mu(figure, self.delta / self.sampled)
+            return bound
+        whole = _epsilon_of_mu(bound, self.delta / self.sampled)
         return math.log1p(self.sampled * math.expm1(whole)) * (1 - _SLACK)
 
     def about(self, p: float, q: float, runs: int) -> float:
-        """Return about the figure that shares ``p`` and ``q`` of so many runs show, below 0 where
+        """Return about the bound that shares ``p`` and ``q`` of so many runs show, below 0 where
         they show nothing: for choosing a set, of many, so three deviations are taken off. No
         statement rests on it."""
         from scipy.special import ndtri

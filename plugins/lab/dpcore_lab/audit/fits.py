@@ -37,7 +37,7 @@ _OF_THE_MACHINE = (MemoryError, OSError)
 
 @dataclass(frozen=True)
 class Request:
-    """A fit to be audited: names and figures, as for ``dpcore train``.
+    """A fit to be audited: names and numbers, as for ``dpcore train``.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Fits:
         """The whole budget: (epsilon, delta), and its mu where that is what the filter holds."""
         accountant = self.plan.accountant
         mu = None
-        if accountant.name == Settings.FIGURES["mu"]:
+        if accountant.name == Settings.NATIVE_BUDGETS["mu"]:
             mu = math.sqrt(accountant.budget) * (1 + 1e-12)
         return Claim(float(accountant.epsilon), float(accountant.delta), mu)
 

@@ -1,7 +1,7 @@
 """The audit by one run: many made rows, each in the table by a coin of its own.
 
 Theorem (Steinke, Nasr & Jagielski 2023, "Privacy Auditing with One (1) Training Run", arXiv
-2305.08846v1: Corollary 5.4, as their appendix D computes it; the tests have two figures that they
+2305.08846v1: Corollary 5.4, as their appendix D computes it; the tests have two numbers that they
 print). Let m rows be put in or left out by independent fair coins, and an (epsilon, delta)-
 differentially private run, under add-or-remove-one, be followed by at most r guesses of coins, the
 others abstained from. Then at least v guesses are right with probability at most

@@ -75,8 +75,8 @@ def separation(here: np.ndarray, there: np.ndarray) -> float:
 
 
 def learn(claim: Claim, here: np.ndarray, there: np.ndarray) -> Statistic:
-    """Return the set at which these outcomes show the largest figure of the claim: its threshold,
-    its side and its direction."""
+    """Return the set at which these outcomes show the largest lower bound of the claim: its
+    threshold, its side and its direction."""
     line = _discriminant(here, there)
     a, b = line.scores(here), line.scores(there)
     best, most = line, -np.inf

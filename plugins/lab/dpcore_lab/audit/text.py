@@ -54,10 +54,10 @@ def power(claim: Claim, counted: int, tests: int) -> str:
         factor = _factor_of_sample(claim, counted, level)
     else:
         factor = detectable_factor(event_of, counted, level)
-    figure = "epsilon" if claim.mu is None else "mu"
+    parameter = "epsilon" if claim.mu is None else "mu"
     if math.isinf(factor):
         return f"so few runs cannot find a violation with probability {PROBABILITY:g}"
-    times = f"{math.ceil(10 * factor) / 10:g} times the claimed {figure}"
+    times = f"{math.ceil(10 * factor) / 10:g} times the claimed {parameter}"
     return f"outcomes that show {times} would be found with probability {PROBABILITY:g}"
 
 

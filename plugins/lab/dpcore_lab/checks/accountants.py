@@ -163,7 +163,7 @@ def _filled(
     empty: Any, least: dict[str, float], kinds: list[str], rng: np.random.Generator
 ) -> tuple[list[DpEvent], Any]:
     """Return the events that passed, in order, and the accountant after them. Noise is that of an
-    event alone times one of a few factors, and more after a refusal; one figure under a filter that
+    event alone times one of a few factors, and more after a refusal; one value under a filter that
     is about schedules fixed beforehand, until it refuses."""
     passed: list[DpEvent] = []
     current, more = empty, 1.0

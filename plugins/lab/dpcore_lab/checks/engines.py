@@ -52,8 +52,8 @@ class _Visits:
         self.asked.append(id(block))
         self._busy.release()
         whole = np.ldexp(block.rows(), 16).astype(np.int64)
-        figures = [block.n_rows, 2**50 * int(whole[:, 0].sum()), int(whole.sum())]
-        return np.array([f % 2**64 for f in figures], np.uint64).view(np.int64) * self.factor
+        values = [block.n_rows, 2**50 * int(whole[:, 0].sum()), int(whole.sum())]
+        return np.array([f % 2**64 for f in values], np.uint64).view(np.int64) * self.factor
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         return Sensitivity("linf", 1.0, relation)

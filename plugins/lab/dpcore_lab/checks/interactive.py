@@ -218,7 +218,7 @@ def _audit(mechanism: Any, script: Script, event: DpEvent) -> str:
         assert_as_private_as(event, [told_together], name, _ALARM / 2)
     multiplier = getattr(mechanism, "noise_multiplier", None)
     if hasattr(mechanism, "narrowed") or multiplier is None:
-        told_of = "no figure: sets learned from half of the transcripts, tested on the other half"
+        told_of = "no value: sets learned from half of the transcripts, tested on the other half"
         return f"{told_of}; {OF_YES_OR_NO}" if is_yes_or_no else told_of
 
     def event_of(factor: float) -> DpEvent:

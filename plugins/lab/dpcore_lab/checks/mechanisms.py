@@ -53,7 +53,7 @@ def check_mechanism(
     """Raise AssertionError unless the noise that is drawn bears out the event that is stated.
 
     ``mechanism`` : the class, or what else makes one from a noise multiplier. It refuses a
-    sensitivity without its figure; more noise costs less; every draw comes from the noise source,
+    sensitivity without its bound; more noise costs less; every draw comes from the noise source,
     afresh; and between neighbours at the declared sensitivity no outcome's frequency moves by more
     than the event allows (``outcomes/frequencies.py``), at little and at much noise, on coarse and
     fine grids, at sensitivities from 3/256 to 192.75 under either relation and after a release with
@@ -63,7 +63,7 @@ def check_mechanism(
     allows (``dpcore_lab.outcomes.residuals``). An honest mechanism fails with probability 1e-7.
 
     ``sensitivity`` : of a run. If it is of a class of its own, for which the mechanism may refuse
-    any other, the audit is of that one, at the figure that the mechanism says its noise is for:
+    any other, the audit is of that one, at the bound that the mechanism says its noise is for:
     the rest of the cost is the query's, and its audit is of both together.
 
     ``most_coordinates`` : of an answer. Without answers of 12,000 and 70,000 coordinates, most of
@@ -142,7 +142,7 @@ def _check_more_noise_costs_less(case: Case) -> None:
 
 
 def _cost(event: DpEvent) -> tuple[float, float]:
-    """Return figures that a smaller cost makes smaller, by the first in which they differ."""
+    """Return values that a smaller cost makes smaller, by the first in which they differ."""
     return renyi_divergence(event, 2.0), largest_probability(event, 1e-3)
 
 
@@ -201,7 +201,7 @@ def _distance(case: Case) -> float:
     """Return how far apart neighbours are whose distance this noise is to cover."""
     if type(case.sensitivity) is Sensitivity:
         return case.sensitivity.bound
-    return float(case.mechanism.figure(case.sensitivity))
+    return float(case.mechanism.bound_of(case.sensitivity))
 
 
 def _words(cases: list[Case]) -> str:

@@ -77,8 +77,8 @@ def _settings(optimizer: Optimizer) -> list[tuple[NeighboringRelation, int, int 
     """Return relation, number of classes and public number of rows of each recorded run."""
     settings: list[tuple[NeighboringRelation, int, int | None]] = []
     for relation, n_classes in cases_of(optimizer):
-        figures = sizes_of(optimizer, relation) if n_classes == 2 else (400,)
-        settings += [(relation, n_classes, n0) for n0 in figures]
+        values = sizes_of(optimizer, relation) if n_classes == 2 else (400,)
+        settings += [(relation, n_classes, n0) for n0 in values]
     return settings
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["compare_command"]
 
 _ALL_FAILED = 1
-"""No mistake of the caller's: the comparison was made, and of an algorithm it has no figure."""
+"""No mistake of the caller's: the comparison was made, and of an algorithm it has no metric."""
 _STOPPED = 130
 """128 and the number of the interrupt signal, as shells have it."""
 
@@ -48,7 +48,7 @@ def compare_command(
         str | None,
         Option(
             help="Column of the files with a weight >= 0 of each row, in fits and the objective; "
-            "in figures of test rows each counts once. Without it weights are left out."
+            "in metrics of test rows each counts once. Without it weights are left out."
         ),
     ] = None,
     weight_bound: Annotated[
@@ -141,7 +141,7 @@ def compare_command(
     """Compare algorithms with one relation, one loss, the same folds.
 
     Beside them are a non-private fit and the majority class; --algos nonprivate,majority compares
-    those alone. All figures and seconds are diagnostics, computed WITHOUT privacy, and tell
+    those alone. All metrics and seconds are diagnostics, computed WITHOUT privacy, and tell
     how many rows there are: on private data, to choose an algorithm or a parameter by them is
     itself a release, which no budget here covers.
     """

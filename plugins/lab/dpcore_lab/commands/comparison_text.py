@@ -19,7 +19,7 @@ __all__ = ["print_summary", "report_of"]
 
 
 def print_summary(results: Results, means: Sequence[Mean], measure: str, *, markdown: bool) -> None:
-    """Print a table for each data set, what is to be known of its fits, and what the figures are
+    """Print a table for each data set, what is to be known of its fits, and what the metrics are
     and are not."""
     from dpcore_lab.compare.best import best_lines
     from dpcore_lab.compare.notes import notes_of
@@ -42,7 +42,7 @@ def print_summary(results: Results, means: Sequence[Mean], measure: str, *, mark
         else:
             print_table(title, heads, rows)
     notes = [*notes_of(results.rows, means, settings.get("params")), *_of_weights(settings)]
-    print_lines(*notes, f"Figures: {INTERVAL}.", STATEMENT)
+    print_lines(*notes, f"Metrics: {INTERVAL}.", STATEMENT)
     if settings["seed"] is not None:
         print_lines("The noise came from a seed: no fit is private.")
     print_lines(*best_lines(means, measure))
@@ -80,7 +80,7 @@ def report_of(results: Results, measure: str) -> dict[str, Any]:
 def _of_weights(settings: Mapping[str, Any]) -> Iterator[str]:
     if settings.get("weight_bound") is not None:
         yield (
-            "Rows weigh in fits, and in the objective of the training rows; in figures of the test "
+            "Rows weigh in fits, and in the objective of the training rows; in metrics of the test "
             "rows each counts once."
         )
 

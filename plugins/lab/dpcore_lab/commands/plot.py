@@ -40,7 +40,7 @@ def plot_command(
 ) -> None:
     """Show results of dpcore compare, a model, or a ledger's budget over time.
 
-    The figures of a comparison are diagnostics, computed WITHOUT privacy. On private data, to
+    The metrics of a comparison are diagnostics, computed WITHOUT privacy. On private data, to
     choose by them is itself a release. Of a model and of a ledger, which are released, --out
     FIGURE draws: coefficients with intervals, what each column adds in its own unit, calibration
     and ROC curves of a private evaluation; what counted as spent of each budget. A figure needs

@@ -12,7 +12,7 @@ from dpcore.plugin.parts import load_registry, optimizer_facts
 from dpcore_lab.compare.data_rows import Rows, is_private, request_for
 from dpcore_lab.compare.external_fits import admit_externals, externals_among, refuse_ledger
 from dpcore_lab.compare.folds import fold_key
-from dpcore_lab.compare.settings import REFERENCES, check_alone, check_figures, loss_with
+from dpcore_lab.compare.settings import REFERENCES, check_alone, check_numbers, loss_with
 from dpcore_lab.externals.exchange import check_rows
 from dpcore_tables.files.requested import schema_of_rows
 
@@ -69,7 +69,7 @@ def admit(comparison: Comparison) -> tuple[Comparison, dict[str, str]]:
 
     Raises InvalidInputError, RegistryError or DataError for what cannot be compared as asked.
     """
-    check_figures(comparison)
+    check_numbers(comparison)
     _check_sources(comparison)
     named = comparison.algorithms != ("all",)
     labels = _installed()

@@ -46,7 +46,7 @@ class Level:
 
     @property
     def text(self) -> str:
-        """The name and figure beside the line."""
+        """The name and value beside the line."""
         return f"{_WORDS.get(self.name, self.name)}: {self.value:.3g}"
 
 

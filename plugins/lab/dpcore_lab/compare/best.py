@@ -61,9 +61,9 @@ def best_lines(means: Sequence[Mean], measure: str) -> Iterator[str]:
     if found:
         yield _CHOOSING
     for data in dict.fromkeys(best.data for best in found):
-        figures = (
+        chosen = (
             f"at epsilon {exact(best.epsilon)}: {', '.join(_marked(best.algorithms, said))}"
             for best in found
             if best.data == data
         )
-        yield f"  {data}, {'; '.join(figures)}."
+        yield f"  {data}, {'; '.join(chosen)}."

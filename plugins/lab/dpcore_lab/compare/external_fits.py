@@ -12,7 +12,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.plugin.commands import LedgerRequest
 from dpcore.plugin.parts import load_registry
 from dpcore_lab.compare.data_rows import is_private, request_for
-from dpcore_lab.compare.exact_figures import class_figures, number_figures
+from dpcore_lab.compare.exact_metrics import class_metrics, number_metrics
 from dpcore_lab.externals.process import FAILED, FINISHED, Caps
 from dpcore_lab.externals.registry import CLASSES, NUMBER, Externals, load_externals
 from dpcore_lab.externals.run import Outcome, Request, check_external, run_external
@@ -105,8 +105,8 @@ def external_row(
 
 
 def _scores(fold: Fold, said: np.ndarray) -> Mapping[str, float | None]:
-    """Return the figures of the test rows; of two classes ``said`` are probabilities."""
+    """Return the metrics of the test rows; of two classes ``said`` are probabilities."""
     schema, y = fold.test.schema, fold.test.y
     if schema.label.is_real:
-        return number_figures(schema, y, said)
-    return class_figures(schema, y, (said > 0.5).astype(np.int64), said)
+        return number_metrics(schema, y, said)
+    return class_metrics(schema, y, (said > 0.5).astype(np.int64), said)

@@ -17,7 +17,7 @@ from dpcore.plugin.commands import Run, make_plan
 from dpcore.plugin.parts import Model
 from dpcore_baselines.without_privacy.references import fit_nonprivate, majority_label, objective_of
 from dpcore_lab.compare.data_rows import Rows
-from dpcore_lab.compare.exact_figures import figures_of_constant, figures_of_w
+from dpcore_lab.compare.exact_metrics import metrics_of_constant, metrics_of_w
 from dpcore_lab.compare.external_fits import external_row
 from dpcore_lab.compare.settings import loss_with
 from dpcore_tables.curves import curved
@@ -145,7 +145,7 @@ class Fitter:
         found, message = self._fit_reference(cell.algorithm, fold, fold.train_table)
         seconds = time.perf_counter() - started
         if cell.algorithm == "majority":
-            scores = figures_of_constant(fold, found)
+            scores = metrics_of_constant(fold, found)
         else:
             scores = self._scores(fold, found)
         return self._blank(cell) | {
@@ -167,10 +167,10 @@ class Fitter:
         return np.array([w for w, _ in found]), found[0][1]
 
     def _scores(self, fold: Fold, w: np.ndarray) -> dict[str, Any]:
-        """Return figures of the test rows, each counted once, and the objective of those trained
+        """Return metrics of the test rows, each counted once, and the objective of those trained
         on, weighted as the fits' own: without privacy. Against the rest that is the sum of the
         classes' own."""
-        scores = figures_of_w(fold, w, self._loss, self._comparison)
+        scores = metrics_of_w(fold, w, self._loss, self._comparison)
         tables = self._tables(fold, fold.train_table)
         l2, each = self._comparison.measured_l2, (w,) if len(tables) == 1 else w
         pairs = zip(tables, each, strict=True)
@@ -241,7 +241,7 @@ def _with_features_of(model: Model, fold: Fold) -> Fold:
 
 def _failed(made: Run, message: str) -> dict[str, Any]:
     """Return what a row has of a fit that failed: it may have been charged all the same."""
-    spent, budget, unit = made.charges.figures or (None, None, None)
+    spent, budget, unit = made.charges.charged or (None, None, None)
     told = {"spent": spent, "budget": budget, "unit": unit}
     return {"status": FAILED, "message": message, **told}
 

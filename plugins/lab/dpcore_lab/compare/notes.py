@@ -36,7 +36,7 @@ def notes_of(
 ) -> list[str]:
     """Return notes on a comparison. They say what stood for a name that chooses, which kept to
     lines, which fits failed, reached a cap or had no rows to measure on, which are worse than a
-    constant, and what the guarantees ask for beside their figures. ``params`` : by algorithm, what
+    constant, and what the guarantees ask for beside their numbers. ``params`` : by algorithm, what
     was set."""
     told = (
         _chosen(rows),

@@ -1,4 +1,4 @@
-"""A comparison as frozen data: its fits, and the figures that are written of each."""
+"""A comparison as frozen data: its fits, and the metrics that are written of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
     "Comparison",
     "cells_of",
     "check_alone",
-    "check_figures",
+    "check_numbers",
     "loss_in_words",
     "loss_with",
 ]
@@ -35,7 +35,7 @@ CAPPED = "capped"
 """The status of an external's fit that reached a cap of time or memory."""
 
 _MOST = 1000
-"""Folds, and repeats: a public figure, since the number of private rows cannot bound them."""
+"""Folds, and repeats: a public value, since the number of private rows cannot bound them."""
 
 STATEMENT = (
     "Accuracy, AUC, macro F1, errors, R2, objective and seconds (exact_... in the results file) "
@@ -216,8 +216,8 @@ def cells_of(comparison: Comparison) -> Iterator[Cell]:
                         yield Cell(data, fold, algorithm, epsilon, repeat)
 
 
-def check_figures(comparison: Comparison) -> None:
-    """Raise InvalidInputError for figures that no comparison can have, or a name given twice."""
+def check_numbers(comparison: Comparison) -> None:
+    """Raise InvalidInputError for numbers that no comparison can have, or a name given twice."""
     from dpcore.plugin.parts import AdditiveAccountant
 
     for name, value, least in (("folds", comparison.folds, 2), ("repeats", comparison.repeats, 1)):

@@ -118,8 +118,8 @@ def means_of(rows: Sequence[Mapping[str, Any]], measure: str) -> list[Mean]:
     for row in rows:
         groups.setdefault((row["data"], row["algorithm"], row["epsilon"]), []).append(row)
     means = [_mean(key, of_key, measure) for key, of_key in groups.items()]
-    figures = [f"{EXACT}{name}" for name in ("accuracy", "objective")]
-    measured = any(row[figure] is not None for row in rows for figure in figures)
+    metrics = [f"{EXACT}{name}" for name in ("accuracy", "objective")]
+    measured = any(row[metric] is not None for row in rows for metric in metrics)
     if measured and all(mean.mean is None for mean in means):
         raise InvalidInputError(f"No fit has a value of {measure}.")
     return means
@@ -157,7 +157,7 @@ def _half_width(values: list[float]) -> float | None:
 def tables_of(means: Sequence[Mean]) -> Iterator[tuple[str, list[str], list[list[str]]]]:
     """Yield for each data set its name, column heads and rows of text: algorithms by epsilon.
 
-    A reference, which takes no epsilon, has its figure in every column; alone, in one.
+    A reference, which takes no epsilon, has its metric in every column; alone, in one.
     """
     taken = sorted({mean.epsilon for mean in means if mean.epsilon is not None})
     epsilons: Sequence[float | None] = taken or (None,)

@@ -84,7 +84,7 @@ class External:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """The words that stand beside its name wherever its figures are."""
+        """The words that stand beside its name wherever its metrics are."""
         told = (
             (self.pure, "pure"),
             (self.relation != _USUAL, self.relation),

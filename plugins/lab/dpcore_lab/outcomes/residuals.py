@@ -246,7 +246,7 @@ def _residuals(record: Record, mechanism: Any) -> Residuals | None:
     if not shaped or value.dtype != np.float64:
         return None
     event = mechanism.event(known)
-    bound = known.bound if type(known) is Sensitivity else float(mechanism.figure(known))
+    bound = known.bound if type(known) is Sensitivity else float(mechanism.bound_of(known))
     try:
         largest_probability(event, 0.5)
     except UnknownEventError:

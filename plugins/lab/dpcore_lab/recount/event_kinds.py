@@ -1,4 +1,4 @@
-"""Events of every kind, by one figure of noise: for random lists to charge."""
+"""Events of every kind, by one value of noise: for random lists to charge."""
 
 from __future__ import annotations
 
@@ -70,4 +70,4 @@ EVENT_KINDS: dict[str, Callable[[float], DpEvent]] = {
         400, 20, GaussianDpEvent(m), _REPLACE
     ),
 }
-"""Each costs less the larger its figure is."""
+"""Each costs less the larger its value is."""

@@ -217,7 +217,7 @@ def _one_release(event: RandomizedSensitivityGaussian, delta: float) -> float:
 
 
 def _skellam(mu: float, d1: float, d2: float, alpha: float) -> float:
-    """Return the theorem's figure at whole orders, and on the chord of order - 1 times it between
+    """Return the theorem's value at whole orders, and on the chord of order - 1 times it between
     them, which is convex."""
     orders = math.floor(alpha), math.floor(alpha) + 1
     moments = [

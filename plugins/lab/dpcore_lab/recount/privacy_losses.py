@@ -196,7 +196,7 @@ def _mixture(parts: Sequence[tuple[float, float]]) -> tuple[Tails, Tails]:
 
 def _displaced(m: float, p: float) -> tuple[Tails, Tails]:
     """Return the tails of two neighbours as bad as any that are known: the row adds 1, a row in its
-    place nothing, every other row -1, and the noise is m. A bound may be above their figure, and
+    place nothing, every other row -1, and the noise is m. A bound may be above their value, and
     must not be below it."""
     from scipy.special import ndtr
 

@@ -52,7 +52,7 @@ def cases_of(optimizer: Optimizer) -> list[tuple[NeighboringRelation, int]]:
 
 
 def sizes_of(optimizer: Optimizer, relation: NeighboringRelation) -> tuple[int | None, ...]:
-    """Return the public figures for the number of rows that runs are recorded with, ``None`` among
+    """Return the public values for the number of rows that runs are recorded with, ``None`` among
     them unless the optimizer needs one."""
     needs_one = relation.size_is_public or "public-size" in optimizer.needs
     return (400,) if needs_one else (400, None)

@@ -157,7 +157,7 @@ def _case_of(make: Any, mechanism: Any, scale: Scale, known: Sensitivity, event:
 def _distance(case: Case) -> float:
     if type(case.sensitivity) is Sensitivity:
         return case.sensitivity.bound
-    return float(case.mechanism.figure(case.sensitivity))
+    return float(case.mechanism.bound_of(case.sensitivity))
 
 
 def _words(cases: list[Case], residuals: list[Residuals]) -> str:

@@ -41,7 +41,7 @@ class LikeRequest:
     Parameters
     ----------
     schema : a schema's file, or a data set's name.
-    rows : of the tables; ``None`` for the schema's public figure, and 20,000 where it has none.
+    rows : of the tables; ``None`` for the schema's public value, and 20,000 where it has none.
     epsilon : of the run's budget, at delta 1e-8.
     algo : whose noise and questions the run has; ``None`` for the default algorithm.
     """

@@ -96,5 +96,5 @@ def test_honest_claims_are_seldom_below_their_bound():
         rng = np.random.default_rng(seed)
         here, there = (rng.normal(mu * world, 1.0, (1000, 1)) for world in (0, 1))
         counts = learn(claim, here[:500], there[:500]).counts(here[500:], there[500:])
-        above += claim.least_figure(counts) > mu
+        above += claim.lower_bound(counts) > mu
     assert above <= binom.isf(1e-6, 200, 0.05)

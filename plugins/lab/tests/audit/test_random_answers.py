@@ -25,7 +25,7 @@ def audited(release, runs):
 
 
 @pytest.mark.parametrize(("p", "multiplier"), [(0.05, 0.6), (0.01, 0.5), (0.5, 1.0)])
-def test_a_sampled_claim_is_the_accountants_figure(p, multiplier):
+def test_a_sampled_claim_is_the_accountants_number(p, multiplier):
     event = PoissonSampledDpEvent(p, GaussianDpEvent(multiplier), ADD)
     claim = claim_of(event, WHOLE)
     charged = PldAccountant.from_budget(50.0, 1e-5).compose(event).get_epsilon(1e-5)
@@ -40,7 +40,7 @@ def test_a_sampled_row_shows_its_own_mu():
     claim = claim_of(PoissonSampledDpEvent(p, GaussianDpEvent(1 / mu), ADD), WHOLE)
     q = ndtr(-1.5 * mu)
     counts = Counts(round(n * (p * ndtr(-0.5 * mu) + (1 - p) * q)), n, round(n * q), n)
-    assert 0.98 * mu < claim.least_figure(counts) < mu
+    assert 0.98 * mu < claim.lower_bound(counts) < mu
     assert 0.97 * claim.epsilon < claim.least_epsilon(counts) < claim.epsilon
     assert not claim.is_contradicted(counts, 1e-6)
     assert replace(claim, mu=0.9 * mu).is_contradicted(counts, 1e-6)

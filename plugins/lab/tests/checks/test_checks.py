@@ -88,7 +88,7 @@ class BranchesOnExact(Honest):
 
 
 class TellsInStatus(Honest):
-    """Puts an exact figure into the status."""
+    """Puts an exact value into the status."""
 
     def minimize(self, problem, session):
         solution = super().minimize(problem, session)

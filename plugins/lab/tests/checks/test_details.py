@@ -1,4 +1,4 @@
-"""Exact figures in the details of a solution are caught, wherever they are."""
+"""Exact values in the details of a solution are caught, wherever they are."""
 
 import numpy as np
 import pytest
@@ -13,15 +13,15 @@ class TellsInDetails(Honest):
 
     def minimize(self, problem, session):
         solution = super().minimize(problem, session)
-        figures = self.figures(session._engine._table.n_rows)
-        return Solution(solution.w, "Done.", {"figures": figures})
+        values = self.values(session._engine._table.n_rows)
+        return Solution(solution.w, "Done.", {"values": values})
 
-    def figures(self, n):
+    def values(self, n):
         return 1.0 + np.array([n * 2.0**-50])
 
 
 class TellsALot(TellsInDetails):
-    def figures(self, n):
+    def values(self, n):
         return np.where(np.arange(2_000) == 1_000, n, 0)
 
 
@@ -34,6 +34,6 @@ class TellsALot(TellsInDetails):
 )
 def test_a_count_that_repr_does_not_show_is_caught(cheat, reason):
     # The replay compared repr(): eight digits of an array, and not the middle of a long one.
-    assert repr(cheat.figures(300)) == repr(cheat.figures(20_000))
+    assert repr(cheat.values(300)) == repr(cheat.values(20_000))
     with pytest.raises(AssertionError, match=reason):
         check_outputs_released(cheat)

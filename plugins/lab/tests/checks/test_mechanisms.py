@@ -196,7 +196,7 @@ class SaysBoundedRange(PermuteAndFlip):
 
 
 class TakesAnyNorm(Gaussian):
-    def figure(self, sensitivity):
+    def bound_of(self, sensitivity):
         return sensitivity.bound
 
 

@@ -29,7 +29,7 @@ class OneOrder(PureAccountant):
 
 
 class BeyondTheCurve(RdpAccountant):
-    """Beyond the last order a curve has its last figure."""
+    """Beyond the last order a curve has its last value."""
 
     def _leaf_cost(self, event):
         if isinstance(event, RenyiDpEvent) and self.order > event.orders[-1]:

@@ -1,4 +1,4 @@
-"""The results file: whole, of one format, and saying what its figures are."""
+"""The results file: whole, of one format, and saying what its metrics are."""
 
 import json
 
@@ -26,7 +26,7 @@ def test_the_statement_names_every_measure():
         assert words.get(measure, measure).lower() in without_privacy, measure
 
 
-def test_it_says_what_its_figures_are(results, tmp_path):
+def test_it_says_what_its_metrics_are(results, tmp_path):
     write_results(tmp_path / "r.parquet", results)
     described = json.loads(pq.read_schema(tmp_path / "r.parquet").metadata[b"dpcore"])
     assert "computed WITHOUT privacy" in described["statement"]
@@ -35,7 +35,7 @@ def test_it_says_what_its_figures_are(results, tmp_path):
     assert read_results(tmp_path / "r.parquet").rows == results.rows
 
 
-def test_each_column_of_exact_figures_says_so_whatever_is_taken_out_of_the_file(results, tmp_path):
+def test_each_column_of_exact_metrics_says_so_whatever_is_taken_out_of_the_file(results, tmp_path):
     path = tmp_path / "r.parquet"
     write_results(path, results)
     names = pq.read_schema(path).names
@@ -72,18 +72,18 @@ def test_files_and_journals_of_before_the_columns_said_so_are_read(results, tmp_
     assert list(again.rows.values()) == results.rows
 
 
-FIGURES = ["exact_macro_f1", "exact_rmse", "exact_mae", "exact_r2", "guarantee", "exact_auc"]
+METRICS = ["exact_macro_f1", "exact_rmse", "exact_mae", "exact_r2", "guarantee", "exact_auc"]
 
 
 @pytest.mark.parametrize(
     "added",
     [
-        ["chosen", "most_rows", "parts_not_from_dpcore", "unit_of_protection", *FIGURES],
-        ["unit_of_protection", *FIGURES],
-        FIGURES,
-        FIGURES[1:],
-        FIGURES[-2:],
-        FIGURES[-1:],
+        ["chosen", "most_rows", "parts_not_from_dpcore", "unit_of_protection", *METRICS],
+        ["unit_of_protection", *METRICS],
+        METRICS,
+        METRICS[1:],
+        METRICS[-2:],
+        METRICS[-1:],
     ],
 )
 def test_a_file_of_before_the_last_columns_is_read(results, tmp_path, added):
@@ -97,7 +97,7 @@ def test_a_file_of_before_the_last_columns_is_read(results, tmp_path, added):
 def test_a_journal_of_before_the_last_column_goes_on(results, tmp_path):
     journal = open_journal(tmp_path / "j.parquet", {}, {}, b"key")
     for row in results.rows:
-        journal.append({name: row[name] for name in row if name not in FIGURES})
+        journal.append({name: row[name] for name in row if name not in METRICS})
     journal.close()
     again = open_journal(tmp_path / "j.parquet", {}, {}, b"key")
     again.close()
@@ -105,7 +105,7 @@ def test_a_journal_of_before_the_last_column_goes_on(results, tmp_path):
     assert means_of(kept.rows, "accuracy") == means_of(results.rows, "accuracy")
     assert measures_beside(kept.rows, "accuracy") == ()
     write_results(tmp_path / "j.parquet", kept)
-    of_before = [{**row, **dict.fromkeys(FIGURES)} for row in results.rows]
+    of_before = [{**row, **dict.fromkeys(METRICS)} for row in results.rows]
     assert read_results(tmp_path / "j.parquet").rows == of_before
 
 

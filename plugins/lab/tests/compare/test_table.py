@@ -44,14 +44,14 @@ def test_the_majority_has_no_objective_on_any_rows():
 
 
 def test_errors_are_shown_beside_the_objective_of_a_regression():
-    figures = {"exact_objective": 0.3, "exact_rmse": 2.0, "exact_mae": 1.0, "exact_r2": None}
-    assert measures_beside([row(None, **figures)], "objective") == ("rmse", "mae")
-    assert measures_beside([row(None, **figures, exact_macro_f1=None)], "accuracy") == ()
+    metrics = {"exact_objective": 0.3, "exact_rmse": 2.0, "exact_mae": 1.0, "exact_r2": None}
+    assert measures_beside([row(None, **metrics)], "objective") == ("rmse", "mae")
+    assert measures_beside([row(None, **metrics, exact_macro_f1=None)], "accuracy") == ()
     rows = [row(None, algorithm=name, exact_r2=r2) for name, r2 in (("a", 0.1), ("b", 0.2))]
     assert best_of(means_of(rows, "r2"), "r2")[0].algorithms == ("b",)
 
 
-def test_no_rows_at_all_have_no_figure():
+def test_no_rows_at_all_have_no_metric():
     (mean,) = means_of([row(None), row(None)], "objective")
     assert mean.text() == "none" and (mean.fits, mean.untested) == (0, 2)
 
@@ -75,7 +75,7 @@ def test_an_algorithm_whose_fits_are_not_private_is_marked():
     assert [line[0] for line in lines] == ["gd (not private)", "b", "c", "seeded"]
 
 
-def test_a_reference_has_its_figure_in_every_column():
+def test_a_reference_has_its_metric_in_every_column():
     rows = [row(0.9, None, "nonprivate"), row(0.8, 1.0), row(0.7, 0.5), row(0.6, 0.5, data="bank")]
     (adult, bank) = tables_of(means_of(rows, "accuracy"))
     assert adult == (

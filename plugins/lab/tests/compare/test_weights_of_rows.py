@@ -1,4 +1,4 @@
-"""Weights of rows in a comparison: in fits and the objective, and in no figure of test rows."""
+"""Weights of rows in a comparison: in fits and the objective, and in no metric of test rows."""
 
 import dataclasses
 import json

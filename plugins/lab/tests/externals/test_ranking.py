@@ -39,7 +39,7 @@ def test_ranks_are_averaged_over_epsilon_for_each_table(summary):
     assert (found.tables, found.epsilons) == (("t1", "t2"), ("0.1", "1"))
     assert found.ranks["auto"].tolist() == [1.5, 1.0]
     assert found.ranks["a"].tolist() == [1.5, 2.25]  # The second is shared at epsilon 1.
-    assert found.ranks["b"].tolist() == [3.0, 2.75]  # What has no figure is the worst.
+    assert found.ranks["b"].tolist() == [3.0, 2.75]  # What has no metric is the worst.
     assert found.in_order() == ["auto", "a", "b"]
 
 

@@ -82,14 +82,14 @@ class CountedRows:
         moved = round_parameters(lines.of(w, w.shape[-1] - 1), problem.raw_norm_bound)
         largest = LossFacts.of(problem.loss).largest_weight
         said, section = _in_words(lines, view.schema.label.names, largest)
-        figures = {"share": float(self.share), **section, "deviation": lines.deviation}
+        values = {"share": float(self.share), **section, "deviation": lines.deviation}
         how = f"the slope is known to about {lines.deviation:.2f}"
         counted = "1" if largest == 1.0 else f"its weight over {largest:.4g}, the largest one"
         where = "log odds" if w.ndim == 1 else "log odds of one class over another"
         lines_of = f"{said}, by noisy counts of rows by class and {where}, in which every row "
         status = f"{solution.status} {said}, by noisy counts."
         return Outcome(
-            Section(figures, (f"{lines_of}counts {counted}; {how}.",)),
+            Section(values, (f"{lines_of}counts {counted}; {how}.",)),
             solution=replace(solution, w=moved, status=status),
         )
 

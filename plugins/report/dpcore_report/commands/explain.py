@@ -29,7 +29,7 @@ def explain_command(
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Say what (epsilon, delta) means, in odds: how sure someone can become of you, how often an
-    attack is right, and what to consider when choosing. Every figure is a bound, rounded to the
+    attack is right, and what to consider when choosing. Every number is a bound, rounded to the
     safe side; with delta > 0, how sure someone becomes is bounded in a game that tells at least as
     much."""
     from dpcore.errors import InvalidInputError

@@ -62,7 +62,7 @@ def plan_command(
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Forecast what a default fit reaches, from public figures alone.
+    """Forecast what a default fit reaches, from public values alone.
 
     With --rows and --epsilon: the result to expect. With a target and --rows: the epsilon that it
     takes; with a target and --epsilon: the rows. With neither: a table.
@@ -115,7 +115,7 @@ def plan_command(
 
 
 def _gain(without: float, given: float | None) -> str:
-    """Return a sentence on what a share is of. ``given`` : a figure without privacy."""
+    """Return a sentence on what a share is of. ``given`` : a value without privacy."""
     source = ", the median of public tables" if given is None else ""
     return (
         "The gain is how many errors fewer a model without privacy makes than a constant "
@@ -174,7 +174,7 @@ def _needs(
     forecast: Forecast, kept: float, rows: int | None, epsilon: float | None
 ) -> list[dict[str, Any]]:
     """Return the epsilon that keeps a share of so many rows, or the rows that do at an epsilon, or
-    at several; ``None`` in the place of a figure that does not do at any size."""
+    at several; ``None`` in the place of a value that does not do at any size."""
     from dpcore.plugin import ExpectedUtility
 
     if rows is not None:
@@ -217,9 +217,9 @@ def _sentence(run: dict[str, Any], kept: float | None) -> str:
     """Return the forecast of one run in words."""
     rows, epsilon = run["rows"], run["epsilon"]
     if kept is None:
-        figures = [f"{name} {run[name]:.3g}" for name in ("accuracy", "mse") if name in run]
+        values = [f"{name} {run[name]:.3g}" for name in ("accuracy", "mse") if name in run]
         few = " Expect no better." if rows < run["rows_needed"] else ""
-        reached = "".join(f", {figure}" for figure in figures)
+        reached = "".join(f", {value}" for value in values)
         return (
             f"{rows:,} rows at epsilon = {epsilon:g} keep about {_shares(run)} of the gain"
             f"{reached}. It takes about {run['rows_needed']:,} rows to do better than a constant "

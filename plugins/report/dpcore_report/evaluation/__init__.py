@@ -1,1 +1,1 @@
-"""Figures of a model on rows held out, released with noise: counts, and what follows from them."""
+"""Metrics of a model on rows held out, released with noise: counts, and what follows from them."""

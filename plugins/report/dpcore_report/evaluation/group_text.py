@@ -1,4 +1,4 @@
-"""Figures by groups in words."""
+"""Metrics by groups in words."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ __all__ = ["group_lines", "group_table", "group_title", "groups_in_words"]
 
 _SHORT = "unknown"
 _FEW = 5
-"""Figures that a line has room for, beside its name."""
+"""Metrics that a line has room for, beside its name."""
 
 
-def groups_in_words(figures: Mapping[str, Any]) -> list[str]:
-    """Return lines about each group of a model's released figures, and the gaps between groups;
-    none of figures of all rows alone."""
-    if "by" not in figures:
+def groups_in_words(metrics: Mapping[str, Any]) -> list[str]:
+    """Return lines about each group of a model's released metrics, and the gaps between groups;
+    none of metrics of all rows alone."""
+    if "by" not in metrics:
         return []
-    by, is_share = figures["by"], "bounds" not in figures
-    lines = [f"  {group_title(figures)}"]
-    lines += [f"    {line}" for line in group_lines(figures)]
+    by, is_share = metrics["by"], "bounds" not in metrics
+    lines = [f"  {group_title(metrics)}"]
+    lines += [f"    {line}" for line in group_lines(metrics)]
     for gap in by["gaps"]:
         sure = "" if gap["low"] > 0 else ", which noise and sampling may explain"
         lines.append(
@@ -29,18 +29,18 @@ def groups_in_words(figures: Mapping[str, Any]) -> list[str]:
             f"{_points(gap) if is_share else _told(gap, is_share)}{sure}"
         )
     if not by["gaps"]:
-        lines.append("  Gaps between groups are unknown: no two have a figure.")
+        lines.append("  Gaps between groups are unknown: no two have a metric.")
     return lines
 
 
-def group_title(figures: Mapping[str, Any]) -> str:
+def group_title(metrics: Mapping[str, Any]) -> str:
     """Return the line above the table of groups."""
-    return f"By {figures['by']['column']}; a figure of too few rows for the noise is {_SHORT}:"
+    return f"By {metrics['by']['column']}; a metric of too few rows for the noise is {_SHORT}:"
 
 
-def group_lines(figures: Mapping[str, Any]) -> list[str]:
+def group_lines(metrics: Mapping[str, Any]) -> list[str]:
     """Return the lines of the table of groups, a wide one in parts below each other."""
-    heads, rows = group_table(figures)
+    heads, rows = group_table(metrics)
     lines = []
     for first in range(1, len(heads), _FEW):
         own = [0, *range(first, min(first + _FEW, len(heads)))]
@@ -48,13 +48,13 @@ def group_lines(figures: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def group_table(figures: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Return heads and rows of the figures of groups: a line for each group, or, where figures are
-    more, for each figure."""
-    by, is_share = figures["by"], "bounds" not in figures
+def group_table(metrics: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Return heads and rows of the metrics of groups: a line for each group, or, where metrics are
+    more, for each metric."""
+    by, is_share = metrics["by"], "bounds" not in metrics
     groups = by["groups"]
     names = [*next(iter(groups.values()))["figures"]]
-    size = "times the largest weight" if "largest_weight" in figures else "about rows"
+    size = "times the largest weight" if "largest_weight" in metrics else "about rows"
     heads = [by["column"], size, *names]
     rows = [
         [group, _count(each["rows"]), *(_told(each["figures"][name], is_share) for name in names)]
@@ -70,8 +70,8 @@ def _count(rows: Mapping[str, Any]) -> str:
     return f"{rows['value']:,.0f} [{rows['low']:,.0f}, {rows['high']:,.0f}]"
 
 
-def _told(figure: Mapping[str, Any], is_share: bool) -> str:
-    value, low, high = (figure[key] for key in ("value", "low", "high"))
+def _told(metric: Mapping[str, Any], is_share: bool) -> str:
+    value, low, high = (metric[key] for key in ("value", "low", "high"))
     if value is None:
         return _SHORT
     if is_share:

@@ -1,4 +1,4 @@
-"""The release of a private evaluation: its query, its noise, and the figures that follow."""
+"""The release of a private evaluation: its query, its noise, and the metrics that follow."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.plugin.parts import LossFacts, Model, exact, float_up, smallest_multiplier
 from dpcore.plugin.steps import Outcome, Section, StepSession, mechanism_for
 from dpcore_report.evaluation.class_counts import ClassCounts, scale_bits
-from dpcore_report.evaluation.error_figures import figures_of_errors
-from dpcore_report.evaluation.figures import figures_of_classes, figures_of_counts
+from dpcore_report.evaluation.error_metrics import metrics_of_errors
 from dpcore_report.evaluation.group_counts import GroupCounts, GroupMoments
-from dpcore_report.evaluation.group_figures import figures_by_groups, moments_by_groups
+from dpcore_report.evaluation.group_metrics import metrics_by_groups, moments_by_groups
 from dpcore_report.evaluation.groups import groups_of
+from dpcore_report.evaluation.metrics import metrics_of_classes, metrics_of_counts
 from dpcore_report.evaluation.prediction_moments import PredictionMoments
 from dpcore_report.evaluation.score_counts import ScoreCounts
 
@@ -101,7 +101,7 @@ def mechanism_of_epsilon(accountant: Accountant, epsilon: float) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutCounts:
-    """One release of counts of rows held out, and the figures that follow (``Request``).
+    """One release of counts of rows held out, and the metrics that follow (``Request``).
 
     Parameters
     ----------
@@ -121,18 +121,18 @@ class HeldOutCounts:
         return ((self.query, self.mechanism),)
 
     def run(self, session: StepSession, view: ResultView) -> Outcome:
-        """Return the figures of the model."""
+        """Return the metrics of the model."""
         plan, schema = view.plan, view.schema
         w = Model.check_coefficients(view.solution.w, schema.w_shape, plan.entry.name)
         loss = LossFacts.of(view.problem.loss)
         is_weighted = loss.weighs_rows or loss.largest_weight != 1.0
         query = replace(self.query, w=w)
-        figures = self._figures(session, query, schema, plan.settings.loss, is_weighted)
+        metrics = self._metrics(session, query, schema, plan.settings.loss, is_weighted)
         if query.largest_weight is not None:
-            figures["largest_weight"] = query.largest_weight
-        return Outcome(Section(figures))
+            metrics["largest_weight"] = query.largest_weight
+        return Outcome(Section(metrics))
 
-    def _figures(
+    def _metrics(
         self,
         session: StepSession,
         query: Sums,
@@ -146,13 +146,13 @@ class HeldOutCounts:
         if isinstance(query, GroupMoments):
             return moments_by_groups(counts, query.groups, label.bounds, deviation, many)
         if label.is_real:
-            return figures_of_errors(counts, label.bounds, deviation, many)
+            return metrics_of_errors(counts, label.bounds, deviation, many)
         names, log_odds = tuple(map(str, label.names)), loss == "logistic"
         if isinstance(query, GroupCounts):
             asked = deviation, many
-            return figures_by_groups(counts, query.groups, names, asked, weighted=weighted)
+            return metrics_by_groups(counts, query.groups, names, asked, weighted=weighted)
         if len(names) > 2:
             bits = scale_bits(len(names), query.norm)
-            return figures_of_classes(counts, names, deviation, many, bits, weighted=weighted)
+            return metrics_of_classes(counts, names, deviation, many, bits, weighted=weighted)
         told = {"log_odds": log_odds, "weighted": weighted}
-        return figures_of_counts(counts, names, deviation, many, **told)
+        return metrics_of_counts(counts, names, deviation, many, **told)

@@ -1,6 +1,6 @@
 """Intervals of shares and AUC from noisy sums: for the noise, and the rows as a sample.
 
-All are functions of released sums and of public figures, the noise's standard deviation among
+All are functions of released sums and of public values, the noise's standard deviation among
 them, so they cost nothing. Each is the set of values that a test of level 5 % does not reject, the
 variance taken at the value that is tested (Wilson 1927, with the noise's variance added): no
 estimate of a share goes into its own variance. They hold by the normal approximation, of the rows
@@ -39,7 +39,7 @@ CLEAR = 4.0
 
 
 class Estimate(NamedTuple):
-    """A figure between its bounds at 95 %; ``value`` is ``None`` where the noise leaves none."""
+    """A metric between its bounds at 95 %; ``value`` is ``None`` where the noise leaves none."""
 
     value: float | None
     low: float
@@ -103,8 +103,8 @@ def f1_of(
 
 
 def mean_of(estimates: Sequence[Estimate]) -> Estimate:
-    """Return the mean of several figures, none where one is unknown. The deviation of a mean is at
-    most the mean of the deviations, whatever the figures have to do with each other: so its
+    """Return the mean of several metrics, none where one is unknown. The deviation of a mean is at
+    most the mean of the deviations, whatever the metrics have to do with each other: so its
     interval, of the means of their ends, is wide enough."""
     count = len(estimates)
     low, high = sum(e.low for e in estimates) / count, sum(e.high for e in estimates) / count
@@ -121,7 +121,7 @@ def auc_of_bins(
     The noise's variance is that of the two sums of first order, each over its class's number of
     rows, and a bound on their product. The sampling's is at most A (1 - A) over the smaller class
     (Birnbaum & Klose 1957), whose number of rows is taken at the bottom of its interval. Where a
-    class counts less than four deviations of its noise there is no figure, and the interval is
+    class counts less than four deviations of its noise there is no metric, and the interval is
     all from 0 to 1.
     """
     n, p = float(negative.sum()), float(positive.sum())

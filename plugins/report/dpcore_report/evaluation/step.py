@@ -2,7 +2,7 @@
 
 A row, or a unit, is trained on or held out by coins that do not depend on any row (by its place,
 where the number of rows is public), so one of the two parts would be enough to charge for.
-The sum is charged all the same: the figures and the model are then
+The sum is charged all the same: the metrics and the model are then
 covered whoever held the rows out, also where the split was somebody's choice.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.steps import Phase
-from dpcore_report.evaluation.table import Figures
+from dpcore_report.evaluation.table import Metrics
 from dpcore_report.evaluation.text import evaluation_in_words
 from dpcore_report.step_values import checked_epsilon, checked_share
 
@@ -31,8 +31,8 @@ __all__ = ["Evaluation"]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Figures of the model on rows held out, released within the budget of its run. Where rows have
-    weights, figures are of weighted rows: each counts its part of the largest weight.
+    """Metrics of the model on rows held out, released within the budget of its run. Where rows have
+    weights, metrics are of weighted rows: each counts its part of the largest weight.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Evaluation:
     epsilon : of the release by itself, within that of the run, in place of a share.
     test_fraction : of the rows, or units, to be held out by coins.
     by : a column of the schema with public categories, or truth values: the same release has the
-        counts of each, and the figures of each and the gaps between them follow, in place of AUC
+        counts of each, and the metrics of each and the gaps between them follow, in place of AUC
         and calibration.
 
     Examples
@@ -87,19 +87,19 @@ class Evaluation:
             raise InvalidInputError(f"Expected 0 < test_fraction={self.test_fraction} < 1.")
 
     @classmethod
-    def of(cls, model: Model) -> Figures | None:
-        """Return the figures of a model as data, in words (``lines``), and as a frame
+    def of(cls, model: Model) -> Metrics | None:
+        """Return the metrics of a model as data, in words (``lines``), and as a frame
         (``to_frame()``); ``None`` where it has none."""
         if model.evaluation is None:
             return None
         lines = evaluation_in_words(model.evaluation, private=bool(model.privacy["private"]))
-        return Figures(model.evaluation, tuple(lines))
+        return Metrics(model.evaluation, tuple(lines))
 
     @staticmethod
-    def exact_figures(
+    def exact_metrics(
         loss: Loss, model: Model, train: Dataset | None, test: Dataset
     ) -> dict[str, Any]:
-        """Return figures of rows to test on, without privacy, of rows trained on where they are at
+        """Return metrics of rows to test on, without privacy, of rows trained on where they are at
         hand."""
         from dpcore_report.exact.diagnostics import diagnose
 
@@ -108,9 +108,9 @@ class Evaluation:
     @staticmethod
     def exact_accuracy(model: Model, rows: Dataset) -> dict[str, Any]:
         """Return the accuracy on rows that are no secret, and that of a constant model."""
-        from dpcore_report.exact.diagnostics import accuracy_figures
+        from dpcore_report.exact.diagnostics import accuracy_metrics
 
-        return accuracy_figures(model, model.margins(rows.X), rows.y)
+        return accuracy_metrics(model, model.margins(rows.X), rows.y)
 
     @staticmethod
     def exact_score(model: Model, X: Any, y: Any, sample_weight: Any) -> float:
@@ -120,15 +120,15 @@ class Evaluation:
         return score_of(model, X, y, sample_weight)
 
     @staticmethod
-    def exact_in_words(figures: Mapping[str, Any]) -> list[str]:
-        """Return the lines of ``exact_figures``."""
+    def exact_in_words(metrics: Mapping[str, Any]) -> list[str]:
+        """Return the lines of ``exact_metrics``."""
         from dpcore_report.exact.text import exact_in_words
 
-        return exact_in_words(figures)
+        return exact_in_words(metrics)
 
     def check(self, facts: PublicFacts) -> HeldOutCounts:
         """Return the release of the counts (``RunStep``)."""
-        # Whoever reads a model that has figures needs no kernel for it.
+        # Whoever reads a model that has metrics needs no kernel for it.
         from dpcore_report.evaluation.held_out_counts import counts_of
 
         held_out = facts.held_out

@@ -1,4 +1,4 @@
-"""Figures of a private evaluation as a table: one row for each, with its interval."""
+"""Metrics of a private evaluation as a table: one row for each, with its interval."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 from dpcore.plugin.steps import Section
 from dpcore_report.frames import frame_of, table_of
 
-__all__ = ["Figures", "records_of"]
+__all__ = ["Metrics", "records_of"]
 
 _OF_CLASSES = ("recall", "precision", "f1", "auc_of_class")
 _ENDS = ("value", "low", "high")
 
 
-class Figures(Section):
-    """The figures of a model, in words, as a frame, and as a table in a notebook."""
+class Metrics(Section):
+    """The metrics of a model, in words, as a frame, and as a table in a notebook."""
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame, a row for each figure: its ``group`` and its class or bin,
-        ``of``, where figures have some, ``figure``, ``value``, ``low`` and ``high``. A figure that
-        noise swallows has no value.
+        """Return a pandas DataFrame, a row for each metric: its ``group`` and its class or bin,
+        ``of``, where metrics have some, its name ``figure``, ``value``, ``low`` and ``high``. A
+        metric that noise swallows has no value.
 
         Raises InvalidInputError where pandas is not installed.
         """
@@ -29,38 +29,38 @@ class Figures(Section):
     def _repr_html_(self) -> str:
         """Return the table as a notebook shows it."""
         rows = [_cells(record) for record in records_of(self.data)]
-        return table_of(("group", "figure", "of", "value", "95 % interval"), rows, "figures")
+        return table_of(("group", "metric", "of", "value", "95 % interval"), rows, "metrics")
 
 
-def records_of(figures: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the figures of a model, those of all rows, of each class and of each bin first, then
+def records_of(metrics: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the metrics of a model, those of all rows, of each class and of each bin first, then
     those of each group and the gaps between groups."""
-    for name, figure in figures.items():
-        if _is_figure(figure):
-            yield _record(name, figure)
+    for name, metric in metrics.items():
+        if _is_metric(metric):
+            yield _record(name, metric)
         elif name in _OF_CLASSES:
-            yield from (_record(name, each, of=of) for of, each in figure.items())
-    for each in figures.get("calibration", ()):
+            yield from (_record(name, each, of=of) for of, each in metric.items())
+    for each in metrics.get("calibration", ()):
         told = f"{each['from']:g} to {each['to']:g}"
         yield from (_record(name, each[name], of=told) for name in ("rows", "came_true"))
-    if "by" not in figures:
+    if "by" not in metrics:
         return
-    for group, each in figures["by"]["groups"].items():
+    for group, each in metrics["by"]["groups"].items():
         yield _record("rows", each["rows"], group=group)
         yield from (_record(name, of, group=group) for name, of in each["figures"].items())
-    for gap in figures["by"]["gaps"]:
+    for gap in metrics["by"]["gaps"]:
         between = f"{gap['highest']} over {gap['lowest']}"
         yield _record(f"gap in {gap['figure']}", gap, group=between)
 
 
-def _is_figure(found: Any) -> bool:
+def _is_metric(found: Any) -> bool:
     return isinstance(found, Mapping) and found.keys() == {*_ENDS}
 
 
 def _record(
-    name: str, figure: Mapping[str, Any], group: str | None = None, of: str | None = None
+    name: str, metric: Mapping[str, Any], group: str | None = None, of: str | None = None
 ) -> dict[str, Any]:
-    ends = {end: figure[end] for end in _ENDS}
+    ends = {end: metric[end] for end in _ENDS}
     return {"group": group, "figure": name, "of": of, **ends}
 
 

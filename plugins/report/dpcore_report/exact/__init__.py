@@ -1,1 +1,1 @@
-"""Figures of a model on rows, computed without privacy: for the owner's eyes, in no file."""
+"""Metrics of a model on rows, computed without privacy: for the owner's eyes, in no file."""

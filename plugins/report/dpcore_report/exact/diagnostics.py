@@ -1,4 +1,4 @@
-"""Figures of a model on rows, exact: without privacy, for the owner's eyes and in no file."""
+"""Metrics of a model on rows, exact: without privacy, for the owner's eyes and in no file."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ if TYPE_CHECKING:
     from dpcore.plugin import Loss
     from dpcore.plugin.parts import Dataset, Model
 
-__all__ = ["accuracy_figures", "class_figures", "confusion", "diagnose"]
+__all__ = ["accuracy_metrics", "class_metrics", "confusion", "diagnose"]
 
 _RELEASE = "Whatever you change after reading this depends on the rows."
 
 
 def diagnose(loss: Loss, model: Model, train: Dataset | None, test: Dataset) -> dict[str, Any]:
-    """Return figures of the test rows beside those of the best constant model, and a ``verdict``: a
+    """Return metrics of the test rows beside those of the best constant model, and a ``verdict``: a
     sentence if the model is worse than that, else ``None``.
 
-    Of classes these are mean losses, ``accuracy_figures``, ``class_figures`` and
+    Of classes these are mean losses, ``accuracy_metrics``, ``class_metrics`` and
     ``probability_scores``; of a number ``number_errors``, in its own unit. ``train`` : ``None``
-    where those rows are elsewhere, which then have no figure. Each row counts once: of a fit of
+    where those rows are elsewhere, which then have no metric. Each row counts once: of a fit of
     weighted rows or classes ``weights_left_out`` says so.
     """
-    figures = _figures(loss, model, train, test)
-    return figures | ({"weights_left_out": True} if _is_weighted(model) else {})
+    metrics = _metrics(loss, model, train, test)
+    return metrics | ({"weights_left_out": True} if _is_weighted(model) else {})
 
 
-def _figures(loss: Loss, model: Model, train: Dataset | None, test: Dataset) -> dict[str, Any]:
+def _metrics(loss: Loss, model: Model, train: Dataset | None, test: Dataset) -> dict[str, Any]:
     margins = model.margins(test.X)
     fitted = None if train is None else (model.margins(train.X), train.y)
     if not loss.classification:
-        figures = number_errors(model, fitted, (margins, test.y))
-        return figures | {"verdict": _verdict_on_numbers(loss, margins, test.y)}
-    figures = {} if fitted is None else {"train_loss": _mean_loss(loss, *fitted)}
-    figures["test_loss"] = _mean_loss(loss, margins, test.y)
-    figures |= accuracy_figures(model, margins, test.y) | probability_scores(model, margins, test.y)
-    return figures | class_figures(model.classes or (), confusion(model, margins, test.y))
+        metrics = number_errors(model, fitted, (margins, test.y))
+        return metrics | {"verdict": _verdict_on_numbers(loss, margins, test.y)}
+    metrics = {} if fitted is None else {"train_loss": _mean_loss(loss, *fitted)}
+    metrics["test_loss"] = _mean_loss(loss, margins, test.y)
+    metrics |= accuracy_metrics(model, margins, test.y) | probability_scores(model, margins, test.y)
+    return metrics | class_metrics(model.classes or (), confusion(model, margins, test.y))
 
 
-def accuracy_figures(model: Model, margins: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+def accuracy_metrics(model: Model, margins: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     """Return the accuracy on labelled rows, that of always their commonest class, which class that
     is, and a ``verdict`` as ``diagnose`` does. Each is ``None`` where there are no rows, and there
     is no verdict on a model of weighted classes or rows."""
@@ -80,9 +80,9 @@ def confusion(model: Model, margins: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.bincount(pairs, minlength=k * k).reshape(k, k)
 
 
-def class_figures(classes: tuple[Any, ...], counts: np.ndarray) -> dict[str, Any]:
+def class_metrics(classes: tuple[Any, ...], counts: np.ndarray) -> dict[str, Any]:
     """Return the macro F1, the recall and the precision of each class, and the confusion counts by
-    name. These are, for each class, how many of its rows the model predicts to be of each. A figure
+    name. These are, for each class, how many of its rows the model predicts to be of each. A metric
     is ``None`` where no row is of the class or predicted to be."""
     keys = ("test_macro_f1", "test_recall", "test_precision", "test_confusion")
     if not counts.any():

@@ -1,4 +1,4 @@
-"""Errors of a model that predicts a number, in the number's own unit: exact figures of rows."""
+"""Errors of a model that predicts a number, in the number's own unit: exact metrics of rows."""
 
 from __future__ import annotations
 

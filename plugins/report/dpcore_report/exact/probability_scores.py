@@ -1,4 +1,4 @@
-"""Scores of a model's order of rows and of its probabilities: exact figures of rows."""
+"""Scores of a model's order of rows and of its probabilities: exact metrics of rows."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def probability_scores(model: Model, margins: np.ndarray, y: np.ndarray) -> dict
     logs = _log_probabilities(margins, one_vs_rest=model.multiclass is not None)
     is_it = places[:, None] == np.arange(chances.shape[1])
     squares = ((chances - is_it) ** 2).sum(axis=1)
-    figures = (
+    metrics = (
         auc(margins if margins.ndim == 1 else chances.T, places),
         -float(logs[is_it].mean()),
         float(squares.mean()) / (2 if margins.ndim == 1 else 1),
         calibration(chances, places),
     )
-    return dict(zip(names, figures, strict=True))
+    return dict(zip(names, metrics, strict=True))
 
 
 def calibration(chances: np.ndarray, places: np.ndarray) -> list[dict[str, float]]:

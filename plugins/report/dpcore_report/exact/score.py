@@ -1,4 +1,4 @@
-"""The score of a model on labelled rows: an exact figure of these rows, for their owner."""
+"""The score of a model on labelled rows: an exact metric of these rows, for their owner."""
 
 from __future__ import annotations
 

@@ -119,9 +119,9 @@ class Inference:
     def run(self, session: StepSession, view: ResultView) -> Outcome:
         """Return what is known of the model."""
         w = Model.check_coefficients(view.solution.w, self.schema.w_shape, view.plan.entry.name)
-        return Outcome(Section(self.figures(session, w)))
+        return Outcome(Section(self.estimates(session, w)))
 
-    def figures(self, session: StepSession, w: np.ndarray) -> dict[str, Any]:
+    def estimates(self, session: StepSession, w: np.ndarray) -> dict[str, Any]:
         """Return what follows from released sums alone, JSON-able. ``w`` : the model's."""
         problem, back = self.problem, self._back
         regulariser = problem.l2 * (problem.n_public or 0) * back.T @ back

@@ -1,5 +1,5 @@
 """The pictures of a private evaluation: calibration, ROC curves, groups and errors, of released
-figures alone."""
+metrics alone."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _NOT_PRIVATE = "Of counts of rows held out; NOT PRIVATE, as the model is not."
 
 def held_out_picture(model: Model) -> Picture | None:
     """Return the picture of a model's private evaluation; ``None`` where it has none."""
-    figures = model.evaluation
-    if not figures:
+    metrics = model.evaluation
+    if not metrics:
         return None
-    panels = (*_calibration(figures), *_roc(model, figures), *_groups(figures), *_errors(figures))
+    panels = (*_calibration(metrics), *_roc(model, metrics), *_groups(metrics), *_errors(metrics))
     if not panels:
         return None
     private = bool(model.privacy["private"])
     return Picture("On rows held out", panels, _TOLD if private else _NOT_PRIVATE)
 
 
-def _calibration(figures: Mapping[str, Any]) -> Iterator[Panel]:
+def _calibration(metrics: Mapping[str, Any]) -> Iterator[Panel]:
     """Yield the shares of rows that came true, at the middle of each bin of probability."""
     known = [
-        each for each in figures.get("calibration", ()) if each["came_true"]["value"] is not None
+        each for each in metrics.get("calibration", ()) if each["came_true"]["value"] is not None
     ]
     if not known:
         return
@@ -55,28 +55,28 @@ def _calibration(figures: Mapping[str, Any]) -> Iterator[Panel]:
     )
 
 
-def _dots(figures: list[Mapping[str, Any]]) -> Series:
-    values, lows, highs = (tuple(each[key] for each in figures) for key in ("value", "low", "high"))
+def _dots(metrics: list[Mapping[str, Any]]) -> Series:
+    values, lows, highs = (tuple(each[key] for each in metrics) for key in ("value", "low", "high"))
     return Series("", values, lows, highs, mark="dots")
 
 
-def _roc(model: Model, figures: Mapping[str, Any]) -> Iterator[Panel]:
+def _roc(model: Model, metrics: Mapping[str, Any]) -> Iterator[Panel]:
     """Yield the ROC curve of two classes, or of each class against the others."""
-    if "auc_of_bins" in figures:
-        counts = np.array(figures["counts"])
-        auc = figures["auc_of_bins"]
+    if "auc_of_bins" in metrics:
+        counts = np.array(metrics["counts"])
+        auc = metrics["auc_of_bins"]
         if auc["value"] is None:
             return
         units = model.privacy.get("units") or {}
-        asked = figures["noise_deviation"], int(units.get("rows_per_unit") or 1)
+        asked = metrics["noise_deviation"], int(units.get("rows_per_unit") or 1)
         places, _, _ = _rates(counts[0], asked)
         values, lows, highs = _rates(counts[1], asked)
         series = (Series("", values, lows, highs, places),)
         yield _roc_panel(f"ROC: AUC {_of(auc)}", series)
-    elif "auc_of_class" in figures:
-        n_classes = len(figures["auc_of_class"])
-        bins = np.array(figures["counts"])[:, n_classes:].reshape(n_classes, 2, -1)
-        of_each = zip(figures["auc_of_class"].items(), bins, strict=True)
+    elif "auc_of_class" in metrics:
+        n_classes = len(metrics["auc_of_class"])
+        bins = np.array(metrics["counts"])[:, n_classes:].reshape(n_classes, 2, -1)
+        of_each = zip(metrics["auc_of_class"].items(), bins, strict=True)
         curves = tuple(
             Series(f"{name} {_of(auc)}", _cut(own), places=_cut(others))
             for (name, auc), (own, others) in of_each
@@ -110,15 +110,15 @@ def _rates(bins: np.ndarray, asked: tuple[float, int]) -> tuple[tuple[float, ...
     return values, lows, tuple(map(max, highs, values))
 
 
-def _of(figure: Mapping[str, Any]) -> str:
-    return f"{figure['value']:.3f} [{figure['low']:.3f}, {figure['high']:.3f}]"
+def _of(metric: Mapping[str, Any]) -> str:
+    return f"{metric['value']:.3f} [{metric['low']:.3f}, {metric['high']:.3f}]"
 
 
-def _groups(figures: Mapping[str, Any]) -> Iterator[Panel]:
-    """Yield a panel for each figure that two groups or more have."""
-    if "by" not in figures:
+def _groups(metrics: Mapping[str, Any]) -> Iterator[Panel]:
+    """Yield a panel for each metric that two groups or more have."""
+    if "by" not in metrics:
         return
-    by = figures["by"]
+    by = metrics["by"]
     for gap in by["gaps"]:
         name = gap["figure"]
         known = {
@@ -131,13 +131,13 @@ def _groups(figures: Mapping[str, Any]) -> Iterator[Panel]:
         yield Panel(title, tuple(known), (_dots([*known.values()]),), of_values=name)
 
 
-def _errors(figures: Mapping[str, Any]) -> Iterator[Panel]:
+def _errors(metrics: Mapping[str, Any]) -> Iterator[Panel]:
     """Yield the errors of a model of a number beside that of always predicting the mean."""
     rows = {"RMSE of the model": "rmse", "RMSE of always the mean": "mean_rmse"}
     known = {
-        told: figures[name]
+        told: metrics[name]
         for told, name in rows.items()
-        if name in figures and None not in figures[name].values()
+        if name in metrics and None not in metrics[name].values()
     }
     if known:
         yield Panel("Errors", tuple(known), (_dots([*known.values()]),), of_values="RMSE")

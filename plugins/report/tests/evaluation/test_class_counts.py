@@ -12,7 +12,7 @@ from dpcore.plugin.parts import LocalEngine
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 from dpcore_report.evaluation.class_counts import ClassCounts, scale_bits
-from dpcore_report.evaluation.figures import figures_of_classes
+from dpcore_report.evaluation.metrics import metrics_of_classes
 from dpcore_report.evaluation.score_counts import EDGES, ScoreCounts
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
@@ -74,7 +74,7 @@ def test_counts_are_those_of_numpy():
 def test_the_auc_is_that_of_scores_in_bins():
     rows = make_rows(2000, seed=6, n_classes=3)
     z = np.concatenate([block.margins(W) for block in rows.table().blocks], axis=1)
-    told = figures_of_classes(answer_of(rows), ("a", "b", "c"), 1e-9, 1, 1, weighted=False)
+    told = metrics_of_classes(answer_of(rows), ("a", "b", "c"), 1e-9, 1, 1, weighted=False)
     found = []
     for k, name in enumerate("abc"):
         score = np.searchsorted(EDGES, z[k] - np.delete(z, k, axis=0).max(axis=0))

@@ -1,4 +1,4 @@
-"""Figures by public groups: one histogram for all of them, and what follows from it."""
+"""Metrics by public groups: one histogram for all of them, and what follows from it."""
 
 import re
 
@@ -13,10 +13,10 @@ from dpcore.plugin.parts import LocalEngine, Sensitivity
 from dpcore_lab.checks import check_query, make_rows
 from dpcore_lab.made_tables.tables import make_problem
 from dpcore_report.evaluation.group_counts import GroupCounts, GroupMoments
-from dpcore_report.evaluation.group_figures import figures_by_groups, gap_of
+from dpcore_report.evaluation.group_metrics import gap_of, metrics_by_groups
 from dpcore_report.evaluation.groups import OTHERS, Groups, groups_of
 from dpcore_report.evaluation.prediction_moments import PredictionMoments
-from dpcore_report.evaluation.table import Figures
+from dpcore_report.evaluation.table import Metrics
 from dpcore_report.evaluation.text import evaluation_in_words
 
 LOGISTIC, SOFTMAX, SQUARED = (
@@ -117,17 +117,17 @@ def test_the_groups_of_a_column_are_its_public_values():
             groups_of(schema, column)
 
 
-def test_figures_without_noise_are_those_of_the_counts():
+def test_metrics_without_noise_are_those_of_the_counts():
     counts = np.array([[[80.0, 20], [10, 90]], [[30, 20], [30, 20]], [[0, 0], [0, 0]]])
     groups, asked = Groups("g", (0, 1), ("a", "b", OTHERS)), (1e-9, 1)
-    found = figures_by_groups(counts, groups, ("no", "yes"), asked)
+    found = metrics_by_groups(counts, groups, ("no", "yes"), asked)
     assert found["accuracy"]["value"] == pytest.approx(220 / 300)
     each = found["by"]["groups"]
-    values = {name: figure["value"] for name, figure in each["a"]["figures"].items()}
+    values = {name: metric["value"] for name, metric in each["a"]["figures"].items()}
     assert values == pytest.approx(
         {"accuracy": 0.85, "said yes": 0.55, "recall no": 0.8, "recall yes": 0.9}
     )
-    assert {figure["value"] for figure in each[OTHERS]["figures"].values()} == {None}
+    assert {metric["value"] for metric in each[OTHERS]["figures"].values()} == {None}
     gaps = {gap["figure"]: gap for gap in found["by"]["gaps"]}
     assert gaps["accuracy"]["value"] == pytest.approx(0.35)
     assert (gaps["accuracy"]["highest"], gaps["accuracy"]["lowest"]) == ("a", "b")
@@ -137,9 +137,9 @@ def test_figures_without_noise_are_those_of_the_counts():
     assert (gaps["accuracy"]["low"], gaps["accuracy"]["high"]) == pytest.approx(newcomb, abs=1e-3)
 
 
-def test_a_figure_that_noise_swallows_is_unknown_and_has_no_gap():
+def test_a_metric_that_noise_swallows_is_unknown_and_has_no_gap():
     counts = np.array([[[800.0, 200], [100, 900]], [[3.0, 2], [4, 2]]])
-    found = figures_by_groups(counts, Groups("g", (0,), ("a", "b")), ("no", "yes"), (20.0, 1))
+    found = metrics_by_groups(counts, Groups("g", (0,), ("a", "b")), ("no", "yes"), (20.0, 1))
     assert found["by"]["groups"]["a"]["figures"]["accuracy"]["value"] is not None
     assert found["by"]["groups"]["b"]["figures"]["accuracy"]["value"] is None
     said = evaluation_in_words(found, private=True)
@@ -148,7 +148,7 @@ def test_a_figure_that_noise_swallows_is_unknown_and_has_no_gap():
     assert "Gaps between groups are unknown" in lines and found["by"]["gaps"] == []
 
 
-def test_the_gap_of_figures_that_depend_on_each_other_is_wider():
+def test_the_gap_of_metrics_that_depend_on_each_other_is_wider():
     top, bottom = {"value": 0.8, "low": 0.7, "high": 0.9}, {"value": 0.5, "low": 0.4, "high": 0.6}
     apart, dependent = (gap_of(top, bottom, independent=each) for each in (True, False))
     assert apart["low"] == pytest.approx(0.3 - 0.02**0.5)
@@ -165,7 +165,7 @@ def test_intervals_of_gaps_cover():
         cells = np.array([[[k, n - k], [0, 0]] for k, n in zip(right, (300, 150), strict=True)])
         noisy = cells + rng.normal(0, 2.0, cells.shape)
         groups = Groups("g", (0,), ("a", "b"))
-        gap = figures_by_groups(noisy, groups, ("no", "yes"), (2.0, 1))["by"]["gaps"][0]
+        gap = metrics_by_groups(noisy, groups, ("no", "yes"), (2.0, 1))["by"]["gaps"][0]
         missed += not gap["low"] <= truth <= gap["high"]
         narrow += abs(gap["value"] - truth) > 1.96 * 2.0 * 2**0.5 / 150
     assert missed / 400 < 0.083 < narrow / 400
@@ -210,7 +210,7 @@ def test_a_column_without_groups_is_refused_before_a_charge():
     assert not hasattr(refused.value, "__notes__")
 
 
-def test_groups_alone_ask_for_no_figures():
+def test_groups_alone_ask_for_no_metrics():
     with pytest.raises(InvalidInputError, match="Expected a share of the budget"):
         Evaluation(by="g", test_fraction=0.5)
 
@@ -225,13 +225,13 @@ def cells_below(lines, head):
 def test_groups_are_a_table_whose_cells_stand_below_their_heads():
     counts = np.array([[[80.0, 20], [10, 90]], [[30, 20], [30, 20]]])
     odd = "a group\x1b"
-    found = figures_by_groups(counts, Groups("g", (0,), (odd, "b")), ("no", "yes"), (1e-9, 1))
+    found = metrics_by_groups(counts, Groups("g", (0,), (odd, "b")), ("no", "yes"), (1e-9, 1))
     lines = [line for line in evaluation_in_words(found, private=True) if line.startswith("    ")]
     assert lines[1].startswith(r"    a group\x1b  200 [200, 200]  85.0 %")
     for head, first in (("accuracy", "85.0 % ["), ("recall yes", "90.0 % ["), ("said", "55.0 % [")):
         assert cells_below(lines, head)[0].startswith(first)
-    # Of five classes there are more figures than groups: a line for each figure.
-    several = figures_by_groups(
+    # Of five classes there are more metrics than groups: a line for each metric.
+    several = metrics_by_groups(
         np.full((2, 5, 5), 40.0), Groups("g", (0,), ("a", "b")), tuple("vwxyz"), (1e-9, 1)
     )
     lines = [line for line in evaluation_in_words(several, private=True) if line[:4] == "    "]
@@ -239,7 +239,7 @@ def test_groups_are_a_table_whose_cells_stand_below_their_heads():
     assert lines[2].startswith("    accuracy    20.0 % [")
     # Of many of both: a part for every five columns, and all names of rows in each.
     names, many = tuple("abcdefg"), np.full((7, 5, 5), 40.0)
-    wide = figures_by_groups(many, Groups("g", range(6), names), tuple("vwxyz"), (1e-9, 1))
+    wide = metrics_by_groups(many, Groups("g", range(6), names), tuple("vwxyz"), (1e-9, 1))
     lines = [line for line in evaluation_in_words(wide, private=True) if line[:4] == "    "]
     assert [line.split() for line in lines if line.startswith("    g ")] == [
         ["g", *"abcde"],
@@ -248,16 +248,16 @@ def test_groups_are_a_table_whose_cells_stand_below_their_heads():
     assert len(lines) == 2 * (2 + 1 + 5 + 5) and max(map(len, lines)) < 140
 
 
-def test_figures_are_a_frame_with_a_row_for_each():
+def test_metrics_are_a_frame_with_a_row_for_each():
     counts = np.array([[[800.0, 200], [100, 900]], [[3.0, 2], [4, 2]]])
-    found = figures_by_groups(counts, Groups("g", (0,), ("<a>", "b")), ("no", "yes"), (20.0, 1))
-    figures = Figures(found)
-    frame = figures.to_frame()
+    found = metrics_by_groups(counts, Groups("g", (0,), ("<a>", "b")), ("no", "yes"), (20.0, 1))
+    metrics = Metrics(found)
+    frame = metrics.to_frame()
     assert [*frame.columns] == ["group", "figure", "of", "value", "low", "high"]
     at = frame.set_index(["group", "figure"])["value"]
     assert at["<a>", "accuracy"] == found["by"]["groups"]["<a>"]["figures"]["accuracy"]["value"]
     assert np.isnan(at["b", "accuracy"])
     recall = frame[(frame["figure"] == "recall") & (frame["of"] == "yes")]
     assert recall["low"].item() == found["recall"]["yes"]["low"]
-    text = figures._repr_html_()
+    text = metrics._repr_html_()
     assert "<td>&lt;a&gt;</td><td>accuracy</td>" in text and "<td>unknown</td>" in text

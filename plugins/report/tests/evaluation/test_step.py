@@ -1,4 +1,4 @@
-"""Figures of rows held out, released within the budget of a run: charged once, set aside first."""
+"""Metrics of rows held out, released within the budget of a run: charged once, set aside first."""
 
 import json
 import re
@@ -108,9 +108,9 @@ def test_of_one_against_the_rest_all_fits_and_the_counts_are_within_one_budget(t
     assert model.ledger[-1]["cost"] == pytest.approx(budget / 4, rel=1e-6)
     assert fits == pytest.approx(0.75 * budget, rel=1e-6)
     assert model.privacy["fits"] == 3 and model.privacy["spent"] <= budget
-    figures = model.evaluation
-    assert {len(said) for said in figures["confusion"].values()} == {3}
-    assert figures["accuracy"]["low"] > 0.4
+    metrics = model.evaluation
+    assert {len(said) for said in metrics["confusion"].values()} == {3}
+    assert metrics["accuracy"]["low"] > 0.4
 
 
 WITHOUT_BOUNDS = SCHEMA.replace("lower = 0\nupper = 1\n", "")
@@ -125,7 +125,7 @@ def with_private_bounds(folder, share, **others):
     return Run.train(make_plan(asked), request).model
 
 
-def test_bounds_and_figures_and_the_fit_share_one_budget(tmp_path):
+def test_bounds_and_metrics_and_the_fit_share_one_budget(tmp_path):
     model = with_private_bounds(tmp_path, 0.2)
     kinds = [entry["kind"] for entry in model.ledger]
     assert kinds[0] == "bounds" and kinds[-1] == "evaluation"
@@ -135,27 +135,27 @@ def test_bounds_and_figures_and_the_fit_share_one_budget(tmp_path):
     assert model.evaluation["held_out_rows"]["value"] == pytest.approx(1000, abs=150)
 
 
-def test_shares_of_bounds_and_figures_that_are_too_much_are_refused_before_a_charge(tmp_path):
+def test_shares_of_bounds_and_metrics_that_are_too_much_are_refused_before_a_charge(tmp_path):
     told = "The private_bounds would take 0.1 of the budget and the evaluation 0.95: expected"
     with pytest.raises(InvalidInputError, match=told) as caught:
         with_private_bounds(tmp_path, 0.95)  # The bounds take a tenth.
     assert not any("charged" in note for note in getattr(caught.value, "__notes__", ()))
 
 
-def test_figures_are_in_the_report_and_in_the_file(tmp_path):
+def test_metrics_are_in_the_report_and_in_the_file(tmp_path):
     training = trained(tmp_path, epsilon=50.0)
-    figures = training.model.evaluation
+    metrics = training.model.evaluation
     training.model.save(tmp_path / "model.json")
-    assert load_model(tmp_path / "model.json").evaluation == figures
-    assert training.report()["private_evaluation"] == figures
-    assert training.diagnostics == {}  # no exact figures beside them
-    accuracy = figures["accuracy"]
+    assert load_model(tmp_path / "model.json").evaluation == metrics
+    assert training.report()["private_evaluation"] == metrics
+    assert training.diagnostics == {}  # no exact metrics beside them
+    accuracy = metrics["accuracy"]
     assert accuracy["low"] < accuracy["value"] < accuracy["high"] < accuracy["low"] + 0.1
-    assert accuracy["value"] > figures["constant_accuracy"]["value"] + 0.1
-    assert figures["held_out_rows"]["value"] == pytest.approx(1000, abs=150)
-    assert figures["auc_of_bins"]["value"] > 0.8
-    assert len(figures["calibration"]) == 16
-    assert figures["verdict"] is None
+    assert accuracy["value"] > metrics["constant_accuracy"]["value"] + 0.1
+    assert metrics["held_out_rows"]["value"] == pytest.approx(1000, abs=150)
+    assert metrics["auc_of_bins"]["value"] > 0.8
+    assert len(metrics["calibration"]) == 16
+    assert metrics["verdict"] is None
 
 
 def test_a_model_below_the_constant_is_told_so(tmp_path, monkeypatch):
@@ -176,13 +176,13 @@ def test_a_model_below_the_constant_is_told_so(tmp_path, monkeypatch):
 
 
 def test_of_several_classes_there_are_confusion_counts(tmp_path):
-    figures = trained(tmp_path, epsilon=50.0, classes=("a", "b", "c")).model.evaluation
-    assert {len(said) for said in figures["confusion"].values()} == {3}
-    assert "auc_of_bins" not in figures and "calibration" not in figures
-    assert {*figures["auc_of_class"]} == {"a", "b", "c"} and figures["macro_auc"]["value"] > 0.7
-    assert any("macro AUC" in line for line in evaluation_in_words(figures, private=True))
-    counts = sum(each["value"] for of in figures["confusion"].values() for each in of.values())
-    assert counts == pytest.approx(figures["held_out_rows"]["value"], rel=0.05)
+    metrics = trained(tmp_path, epsilon=50.0, classes=("a", "b", "c")).model.evaluation
+    assert {len(said) for said in metrics["confusion"].values()} == {3}
+    assert "auc_of_bins" not in metrics and "calibration" not in metrics
+    assert {*metrics["auc_of_class"]} == {"a", "b", "c"} and metrics["macro_auc"]["value"] > 0.7
+    assert any("macro AUC" in line for line in evaluation_in_words(metrics, private=True))
+    counts = sum(each["value"] for of in metrics["confusion"].values() for each in of.values())
+    assert counts == pytest.approx(metrics["held_out_rows"]["value"], rel=0.05)
 
 
 def of_number(folder, y, epsilon=50.0, share=0.3, **others):
@@ -203,17 +203,17 @@ def test_of_a_number_there_are_errors_and_a_verdict(tmp_path):
     rng = np.random.default_rng(1)
     x = rng.random(20_000)
     model = of_number(tmp_path, 100 * x + rng.normal(0, 5, x.size), x=x, seed=1)
-    figures = model.evaluation
-    assert figures["bounds"] == [-20, 120]
+    metrics = model.evaluation
+    assert metrics["bounds"] == [-20, 120]
     spread = (100**2 / 12 + 5**2) ** 0.5
-    assert figures["mean_rmse"]["low"] < spread < figures["mean_rmse"]["high"]
-    assert figures["rmse"]["low"] < 10 and figures["rmse"]["high"] < 20
-    assert figures["mean"]["low"] < 50 < figures["mean"]["high"]
-    assert figures["r2"]["low"] > 0.5 and "The model is better than always" in figures["verdict"]
-    said = "\n".join(evaluation_in_words(figures, private=False))
+    assert metrics["mean_rmse"]["low"] < spread < metrics["mean_rmse"]["high"]
+    assert metrics["rmse"]["low"] < 10 and metrics["rmse"]["high"] < 20
+    assert metrics["mean"]["low"] < 50 < metrics["mean"]["high"]
+    assert metrics["r2"]["low"] > 0.5 and "The model is better than always" in metrics["verdict"]
+    said = "\n".join(evaluation_in_words(metrics, private=False))
     assert "NOT PRIVATE, as the model is not" in said and "within the budget" not in said
     model.save(tmp_path / "model.json")
-    assert load_model(tmp_path / "model.json").evaluation == figures
+    assert load_model(tmp_path / "model.json").evaluation == metrics
 
 
 @pytest.mark.slow
@@ -222,14 +222,14 @@ def test_of_features_of_noise_the_model_is_not_preferred(tmp_path, seed):
     # Errors of the model were clipped at half of the range, those of the mean were not: at this
     # budget the model seemed better by a half.
     y = np.where(np.random.default_rng(seed).random(8000) < 0.2, -20.0, 110.0)
-    figures = of_number(tmp_path, y, seed=seed).evaluation
-    assert re.match("The model is (worse|no better) than always predicting", figures["verdict"])
-    assert -0.1 < figures["r2"]["value"] < 0 and figures["r2"]["low"] < 0
-    assert figures["rmse"]["value"] > figures["mean_rmse"]["value"]
+    metrics = of_number(tmp_path, y, seed=seed).evaluation
+    assert re.match("The model is (worse|no better) than always predicting", metrics["verdict"])
+    assert -0.1 < metrics["r2"]["value"] < 0 and metrics["r2"]["low"] < 0
+    assert metrics["rmse"]["value"] > metrics["mean_rmse"]["value"]
 
 
 def test_errors_are_those_of_what_predict_says(tmp_path, monkeypatch):
-    # Coefficients that predict far beyond the range: without noise to speak of, the figures are
+    # Coefficients that predict far beyond the range: without noise to speak of, the metrics are
     # those of predict on the rows held out.
     right, seen = held_out_counts.HeldOutCounts.run, {}
 
@@ -264,8 +264,8 @@ def test_a_share_that_was_not_set_aside_is_refused_by_the_filter(tmp_path, monke
         trained(tmp_path)
 
 
-def figures_of(folder, fraction, monkeypatch):
-    """Return the figures where the counts are constants, whatever the rows are."""
+def metrics_of(folder, fraction, monkeypatch):
+    """Return the metrics where the counts are constants, whatever the rows are."""
     answered = TableSession.release
 
     def release(self, query, mechanism):
@@ -276,12 +276,12 @@ def figures_of(folder, fraction, monkeypatch):
     return trained(folder, fraction).model.evaluation
 
 
-def test_figures_follow_from_the_released_counts_alone(tmp_path, monkeypatch):
-    assert figures_of(tmp_path, 0.3, monkeypatch) == figures_of(tmp_path, 0.7, monkeypatch)
+def test_metrics_follow_from_the_released_counts_alone(tmp_path, monkeypatch):
+    assert metrics_of(tmp_path, 0.3, monkeypatch) == metrics_of(tmp_path, 0.7, monkeypatch)
 
 
 def test_an_exact_number_of_rows_is_caught(tmp_path, monkeypatch):
-    right, opened, seen = held_out_counts.HeldOutCounts._figures, RunRows.over, {}
+    right, opened, seen = held_out_counts.HeldOutCounts._metrics, RunRows.over, {}
 
     def over(self, asked, plan):
         seen["rows"] = self.held_out
@@ -291,8 +291,8 @@ def test_an_exact_number_of_rows_is_caught(tmp_path, monkeypatch):
         return {**right(self, *args, **kwargs), "held_out_rows": seen["rows"].n_units}
 
     monkeypatch.setattr(RunRows, "over", over)
-    monkeypatch.setattr(held_out_counts.HeldOutCounts, "_figures", exact)
-    assert figures_of(tmp_path, 0.3, monkeypatch) != figures_of(tmp_path, 0.7, monkeypatch)
+    monkeypatch.setattr(held_out_counts.HeldOutCounts, "_metrics", exact)
+    assert metrics_of(tmp_path, 0.3, monkeypatch) != metrics_of(tmp_path, 0.7, monkeypatch)
 
 
 def test_units_have_noise_for_all_of_their_rows(tmp_path):

@@ -39,7 +39,7 @@ def test_rows_in_memory_that_cannot_be_held_out_are_refused(monkeypatch, others,
         in_memory(**others)
 
 
-def test_an_estimator_has_the_figures_too():
+def test_an_estimator_has_the_metrics_too():
     X = np.random.default_rng(2).random((400, 2))
     asked = {"test_fraction": 0.5, "evaluate_epsilon": 5.0}
     estimator = PrivateLogisticRegression(bounds=(0, 1), algo="dp-gd", epsilon=20.0, **asked)

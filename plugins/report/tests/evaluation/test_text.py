@@ -1,8 +1,8 @@
-"""A private evaluation in words: which figure leads."""
+"""A private evaluation in words: which metric leads."""
 
 import numpy as np
 
-from dpcore_report.evaluation.figures import figures_of_classes
+from dpcore_report.evaluation.metrics import metrics_of_classes
 from dpcore_report.evaluation.text import evaluation_in_words
 
 EVEN = np.array([[300.0, 50.0, 50.0], [40.0, 250.0, 10.0], [20.0, 30.0, 250.0]])
@@ -11,8 +11,8 @@ RARE = np.array([[900.0, 0.0, 0.0], [60.0, 0.0, 0.0], [10.0, 0.0, 30.0]])
 
 def lines_of(counts, without=()):
     released = np.hstack([counts, np.zeros((3, 8))])
-    figures = figures_of_classes(released, ("no", "maybe", "yes"), 1.0, 1, 1, weighted=False)
-    kept = {name: each for name, each in figures.items() if name not in without}
+    metrics = metrics_of_classes(released, ("no", "maybe", "yes"), 1.0, 1, 1, weighted=False)
+    kept = {name: each for name, each in metrics.items() if name not in without}
     return evaluation_in_words(kept, private=True)
 
 

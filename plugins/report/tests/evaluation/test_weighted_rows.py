@@ -123,7 +123,7 @@ def test_sums_of_weights_are_not_called_rows(weight):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("real", [False, True])
-def test_a_fit_of_weighted_rows_has_figures_of_weighted_rows(real):
+def test_a_fit_of_weighted_rows_has_metrics_of_weighted_rows(real):
     # Half of the rows say the contrary, and weigh nothing.
     X = np.random.default_rng(2).random((8000, 1))
     y = (X[:, 0] if real else X[:, 0] > 0.5).astype(float)

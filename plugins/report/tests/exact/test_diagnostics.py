@@ -1,4 +1,4 @@
-"""Exact figures of a model on rows, and what is told of one that is worse than a constant."""
+"""Exact metrics of a model on rows, and what is told of one that is worse than a constant."""
 
 import json
 from dataclasses import replace
@@ -22,29 +22,29 @@ from dpcore.plugin.commands import Run, make_plan
 from dpcore.plugin.parts import Logistic, dataset_from_arrays
 from dpcore_baselines.losses.huber import HuberSvm as Huber
 from dpcore_lab.compare.notes import notes_of
-from dpcore_report.exact.diagnostics import accuracy_figures, diagnose
+from dpcore_report.exact.diagnostics import accuracy_metrics, diagnose
 from dpcore_report.exact.probability_scores import probability_scores
-from dpcore_report.exact.text import calibration_of, confusion_of, exact_in_words, figures_of
+from dpcore_report.exact.text import calibration_of, confusion_of, exact_in_words, metrics_of
 
 X = np.array([[0.0], [1.0], [1.0], [1.0]])
 
 
-def figures(y, w, loss="logistic", **words):
+def metrics(y, w, loss="logistic", **words):
     data = dataset_from_arrays(X, y, row_norm=2.0, intercept=False, **words)
     model = Run(make_plan(Settings(loss=loss, algo="dp-agd")), data).model()
     rows = Squared() if loss == "ridge" else Logistic()
     return diagnose(rows, replace(model, w=np.array(w)), data, data)
 
 
-def test_figures_say_that_weights_are_left_out():
-    told = "Each row counts once in these figures: weights are left out."
+def test_metrics_say_that_weights_are_left_out():
+    told = "Each row counts once in these metrics: weights are left out."
     data = dataset_from_arrays(X, [0, 1, 1, 1], row_norm=2.0, intercept=False, classes=(0, 1))
     plain = Run(make_plan(Settings(loss="logistic", algo="dp-agd")), data).model()
     weighted = (replace(plain, weight_bound=5.0), replace(plain, class_weights={"1": 2.0}))
     for model, is_told in ((plain, False), *((each, True) for each in weighted)):
         found = diagnose(Logistic(), model, data, data)
         assert (told in exact_in_words(found)) == is_told == ("weights_left_out" in found)
-        assert not any("left out" in figure for figure in figures_of(found))
+        assert not any("left out" in metric for metric in metrics_of(found))
 
 
 def two_classes(slope, loss="logistic"):
@@ -70,7 +70,7 @@ def two_classes(slope, loss="logistic"):
     ],
 )
 def test_an_accuracy_below_the_commoner_classs(w, accuracy, text):
-    found = figures(["no", "yes", "yes", "yes"], w, classes=("no", "yes"))
+    found = metrics(["no", "yes", "yes", "yes"], w, classes=("no", "yes"))
     assert (found["test_accuracy"], found["majority_accuracy"]) == (accuracy, 0.75)
     assert (found["verdict"] is None) if text is None else (text in found["verdict"])
 
@@ -80,23 +80,23 @@ def test_a_model_of_weights_is_not_held_against_an_accuracy_that_it_does_not_aim
     data = dataset_from_arrays(X, ["no", "yes", "yes", "yes"], classes=("no", "yes"))
     model = Run(make_plan(Settings(algo="dp-agd")), data).model()
     told = [
-        accuracy_figures(replace(model, **each), np.full(4, -1.0), data.y) for each in ({}, facts)
+        accuracy_metrics(replace(model, **each), np.full(4, -1.0), data.y) for each in ({}, facts)
     ]
     assert [each.pop("verdict") is None for each in told] == [False, True]
     assert told[0] == told[1]
 
 
 def test_as_good_as_the_constant_is_not_below_it():
-    found = figures(["yes", "no", "no", "no"], [0.0], classes=("no", "yes"))
+    found = metrics(["yes", "no", "no", "no"], [0.0], classes=("no", "yes"))
     assert found["test_accuracy"] == found["majority_accuracy"] == 0.75
     assert found["verdict"] is None
 
 
 @pytest.mark.parametrize(("w", "is_worse"), [([1.0], False), ([-1.0], True), ([9.0], False)])
 def test_a_regression_is_held_against_the_mean_in_its_own_unit(w, is_worse):
-    # Bounds other than -1 and 1: a figure in the scaled target's unit would be another.
+    # Bounds other than -1 and 1: a metric in the scaled target's unit would be another.
     y = np.array([100.0, 300.0, 280.0, 260.0])
-    found = figures(y, w, loss="ridge", target_bounds=(0, 200))  # Held to at most 200.
+    found = metrics(y, w, loss="ridge", target_bounds=(0, 200))  # Held to at most 200.
     # Predictions are held to the bounds like targets: of w = 9, which says 1000, to 200.
     held, said = np.minimum(y, 200), np.clip(100 + 100 * w[0] * X[:, 0], 0, 200)
     assert found["test_rmse"] == found["train_rmse"]
@@ -107,18 +107,18 @@ def test_a_regression_is_held_against_the_mean_in_its_own_unit(w, is_worse):
     assert found["mean_rmse"] == pytest.approx(mean_squared_error(held, mean) ** 0.5)
     assert found["mean_mae"] == pytest.approx(mean_absolute_error(held, mean))
     assert not [name for name in found if name.endswith("loss")]
-    assert f"test RMSE {found['test_rmse']:.4g}" in figures_of(found)
-    assert figures_of({"mean_mae": 12345.6}) == ["MAE of always predicting their mean 12,346"]
+    assert f"test RMSE {found['test_rmse']:.4g}" in metrics_of(found)
+    assert metrics_of({"mean_mae": 12345.6}) == ["MAE of always predicting their mean 12,346"]
     ratio = mean_squared_error(held, said) / mean_squared_error(held, mean)
     told = f"test loss is {ratio:.4g} times that of always predicting these rows' mean"
     assert (found["verdict"] is not None and told in found["verdict"]) == is_worse
 
 
 def test_targets_that_are_all_alike():
-    found = figures([5.0] * 4, [1.0], loss="ridge", target_bounds=(0, 10))
+    found = metrics([5.0] * 4, [1.0], loss="ridge", target_bounds=(0, 10))
     assert found["test_r2"] is None and found["mean_rmse"] == 0.0
     assert "test loss is above that of always" in found["verdict"]
-    assert "test R2 undefined (all targets are alike)" in figures_of(found)
+    assert "test R2 undefined (all targets are alike)" in metrics_of(found)
 
 
 def test_scores_are_those_of_scikit_learn():
@@ -161,11 +161,11 @@ def test_probabilities_next_to_nothing_have_a_finite_log_loss():
 
 @pytest.mark.parametrize("label", ["no", "yes"])
 def test_rows_of_one_class_only(label):
-    found = figures([label] * 4, [1.0], classes=("no", "yes"))
+    found = metrics([label] * 4, [1.0], classes=("no", "yes"))
     assert found["test_auc"] is None and found["test_log_loss"] > 0
     other = {"no": "yes", "yes": "no"}[label]
     assert found["test_recall"][other] is None and found["test_recall"][label] is not None
-    assert "test AUC undefined (a class has no test row)" in figures_of(found)
+    assert "test AUC undefined (a class has no test row)" in metrics_of(found)
     assert "recall undefined" in "".join(confusion_of(found))
     assert json.dumps(found, allow_nan=False)
 
@@ -187,36 +187,36 @@ def test_the_tables_in_words():
         "WITHOUT privacy:"
     )
     assert first.startswith("  0.0 to 0.1: ") and "came true" in first
-    words = figures_of(found)
+    words = metrics_of(found)
     assert f"test AUC {found['test_auc']:.4f}" in words
     assert f"test Brier score {found['test_brier']:.4f}" in words
 
 
-def test_no_rows_have_no_figure():
+def test_no_rows_have_no_metric():
     data = dataset_from_arrays(X[:0], [], intercept=False)
     model = Run(make_plan(Settings(algo="dp-agd")), data).model()
-    assert set(accuracy_figures(model, np.zeros(0), data.y).values()) == {None}
+    assert set(accuracy_metrics(model, np.zeros(0), data.y).values()) == {None}
     found = diagnose(Logistic(), model, data, data)
     assert set(found.values()) == {None}
-    none = "no row to test on: figures of the test are undefined"
-    assert figures_of(found) == ["train loss undefined", none]
+    none = "no row to test on: metrics of the test are undefined"
+    assert metrics_of(found) == ["train loss undefined", none]
     assert confusion_of(found) == calibration_of(found) == []
     data = dataset_from_arrays(X[:0], [], intercept=False, target_bounds=(0, 1))
     model = Run(make_plan(Settings(algo="dp-agd", loss="ridge")), data).model()
     found = diagnose(Squared(), model, data, data)
     assert set(found.values()) == {None}
-    assert figures_of(found) == ["train RMSE undefined", none]
+    assert metrics_of(found) == ["train RMSE undefined", none]
 
 
-def test_figures_of_several_classes_in_words():
-    figures = {"test_accuracy": 0.5, "majority_accuracy": 0.6, "majority_class": "a"}
-    figures |= {"verdict": None, "test_macro_f1": 0.25}
-    figures |= {"test_confusion": {"a": {"a": 3, "b": 1}, "b": {}, "c": {"a": 2}}}
-    figures["test_recall"] = {"a": 0.75, "b": None, "c": 0.0}
-    figures["test_precision"] = {"a": 0.6, "b": 0.0, "c": None}
+def test_metrics_of_several_classes_in_words():
+    metrics = {"test_accuracy": 0.5, "majority_accuracy": 0.6, "majority_class": "a"}
+    metrics |= {"verdict": None, "test_macro_f1": 0.25}
+    metrics |= {"test_confusion": {"a": {"a": 3, "b": 1}, "b": {}, "c": {"a": 2}}}
+    metrics["test_recall"] = {"a": 0.75, "b": None, "c": 0.0}
+    metrics["test_precision"] = {"a": 0.6, "b": 0.0, "c": None}
     words = ["test accuracy 50.00%", "test macro f1 0.2500", "always predicting 'a': 60.00%"]
-    assert figures_of(figures) == words
-    assert confusion_of(figures) == [
+    assert metrics_of(metrics) == words
+    assert confusion_of(metrics) == [
         "Test rows of each class, and the classes predicted for them, exact, WITHOUT privacy:",
         "  a: predicted a 3, b 1 (recall 75.00%, precision 60.00%)",
         "  b: no row (recall undefined, precision 0.00%)",

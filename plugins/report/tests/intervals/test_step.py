@@ -232,7 +232,7 @@ RIDGE = {"algo": "dp-gd", "loss": "ridge", "classes": None, "target_bounds": (-1
 
 
 def intervals_of(n, monkeypatch):
-    """Return the figures where what is released is constant, whatever the rows are."""
+    """Return the values where what is released is constant, whatever the rows are."""
     answered = TableSession.release
 
     def release(self, query, mechanism):
@@ -243,7 +243,7 @@ def intervals_of(n, monkeypatch):
     return fitted(data=rows(n)).intervals
 
 
-def test_figures_follow_from_what_was_released_alone(monkeypatch):
+def test_values_follow_from_what_was_released_alone(monkeypatch):
     assert intervals_of(300, monkeypatch) == intervals_of(900, monkeypatch)
 
 

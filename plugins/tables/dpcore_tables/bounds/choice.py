@@ -1,4 +1,4 @@
-"""Bounds from noisy counts and public figures alone: post-processing of the release.
+"""Bounds from noisy counts and public values alone: post-processing of the release.
 
 Where there are no rows, noise is all that is counted. A bin, or a run of bins side by side, is
 taken to have rows only where its count is above what noise alone comes to, but for a chance of

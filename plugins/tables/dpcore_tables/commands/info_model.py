@@ -53,8 +53,8 @@ def _lines(path: str, model: Model) -> list[str]:
 
 def schema_lines(schema: dict[str, Any]) -> Iterator[str]:
     """Yield the keys and the columns of a schema in words, as its ``to_dict`` has them."""
-    figures = ("rows", "capacity", "width", "row_norm")
-    yield from (f"  {key}: {schema[key]:.15g}" for key in figures if key in schema)
+    facts = ("rows", "capacity", "width", "row_norm")
+    yield from (f"  {key}: {schema[key]:.15g}" for key in facts if key in schema)
     of_units = ("unit", "rows_per_unit", "unit_missing", "unit_in_one_file")
     texts = (*of_units, "separator", "decimal", "thousands")
     yield from (f"  {key}: {schema[key]!r}" for key in texts if key in schema)

@@ -52,7 +52,7 @@ def asked_schema(target: str | None, columns: Columns) -> str:
     still_open = [name for name, table in tables.items() if not is_filled(table)]
     for place, name in enumerate(still_open, 1):
         tables[name] = _table_asked(f"{name} ({place} of {len(still_open)})", tables[name])
-    rows = _asked("Rows, as a public figure, or Enter", _whole_or_none)
+    rows = _asked("Rows, as a public number, or Enter", _whole_or_none)
     keys = {**({} if rows is None else {"rows": rows}), **columns.keys}
     lines = [f"{key} = {format_value(value)}" for key, value in keys.items()]
     listed = column_lines(tables, label, columns.keys.get("header", True))

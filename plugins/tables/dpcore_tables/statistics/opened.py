@@ -23,7 +23,7 @@ class Opened:
     problem: Problem
     engine: type[Engine]
     threads: int | None
-    figure: tuple[str, float] | None = None
+    native_budget: tuple[str, float] | None = None
 
     def engine_of(self, table: Table) -> Engine:
         return SessionRun.engine_at_hand(self.engine, table, self.schema, self.threads)
@@ -31,4 +31,4 @@ class Opened:
     def stated(self) -> dict[str, Any]:
         """Return what the statement says of the rows and the budget beside the session's own."""
         n0 = self.problem.n0 if self.problem.n is None else None
-        return {"n0": n0, "figure": self.figure, "units": self.schema.units}
+        return {"n0": n0, "native_budget": self.native_budget, "units": self.schema.units}

@@ -100,7 +100,7 @@ def open_session(
         problem=_problem(dataset, held),
         engine=SessionRun.load_engine(engine, registry),
         threads=settings.threads,
-        figure=settings.native_budget(),
+        native_budget=settings.native_budget(),
     )
     for warning in PrivacyStatement.guarantee_warnings(empty.epsilon, delta):
         warn_caller(warning)
@@ -119,7 +119,7 @@ def open_session(
             *SessionRun.parts_of_rows(dataset),
         ),
         typed_by=dataset.typed_by,
-        by_release=epsilon is None and opened.figure is None,
+        by_release=epsilon is None and opened.native_budget is None,
     )
     whole = run.opened(WholeSession, over, noise, problem=opened.problem)
     return OpenSession(opened, whole, table, run)
@@ -128,15 +128,15 @@ def open_session(
 def _filter(settings: Settings) -> tuple[str, Accountant]:
     """Return the name and the empty filter; InvalidInputError where it guarantees nothing, or
     nothing for questions that are chosen on the way."""
-    name, figure = settings.accountant or _USUAL_FILTER, settings.native_budget()
+    name, native = settings.accountant or _USUAL_FILTER, settings.native_budget()
     factory: Any = load_registry().load("accountant", name)
     if not (factory.fully_adaptive and Registry.facts_of("accountant", factory).private):
         raise InvalidInputError(
             f"The accountant {name} is no filter for questions that are chosen from earlier "
             "answers; take zcdp, gdp or pure."
         )
-    if figure is not None:
-        return name, factory.of_native_budget(figure[1], settings.delta, settings.conversion)
+    if native is not None:
+        return name, factory.of_native_budget(native[1], settings.delta, settings.conversion)
     epsilon = 1.0 if settings.epsilon is None else settings.epsilon
     return name, factory.from_budget(epsilon, settings.delta, settings.conversion)
 

@@ -130,7 +130,7 @@ def lent_check(
     # Read through once before anything is charged: a file may be damaged at its end.
     exact = rows.answer(CellCounts(len(columns)))
     if epsilon is None:
-        LedgerRequest().note_outside(schema, "exact figures of how a schema fits")
+        LedgerRequest().note_outside(schema, "exact metrics of how a schema fits")
         shares = _check(exact.astype(np.float64), columns)
         turned = tuple(turned_numbers(raw_pieces(source, schema), schema).items())
         yield replace(shares, units=check_units(source, schema), turned=turned)

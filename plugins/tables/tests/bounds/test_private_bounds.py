@@ -195,8 +195,8 @@ def test_rows_held_out_are_not_in_the_release(tmp_path, monkeypatch):
         return original(dataset)
 
     monkeypatch.setattr(run_rows, "unbounded_rows", watched)
-    counted = SimpleNamespace(exact_figures=lambda _, __, train, test: {"rows": len(train.y)})
-    monkeypatch.setattr(run, "figures_asked", lambda *_: counted)
+    counted = SimpleNamespace(exact_metrics=lambda _, __, train, test: {"rows": len(train.y)})
+    monkeypatch.setattr(run, "metrics_asked", lambda *_: counted)
     part = DataRequest(
         str(tmp_path / "rows.csv"),
         tmp_path / "schema.toml",

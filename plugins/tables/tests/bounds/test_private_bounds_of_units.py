@@ -148,7 +148,7 @@ def test_rows_to_report_on_that_do_not_fit_are_refused_before_any_charge(files, 
     plan, charges = make_plan(Settings("dp-gd", epsilon=1e4, params={"steps": 3})), Charges()
     with pytest.raises(InvalidInputError, match="no such form"):
         Run.train(plan, files, charges=charges)
-    assert charges.figures is None
+    assert charges.charged is None
 
 
 def test_rows_stay_with_their_units_once_they_are_encoded(frame):

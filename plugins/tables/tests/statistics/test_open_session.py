@@ -181,15 +181,15 @@ def test_the_statement_says_what_is_guaranteed():
     assert opened(accountant="pure").statement()["delta"] == 0.0
 
 
-def test_a_budget_may_be_a_figure_of_its_filter():
+def test_a_budget_may_be_in_the_unit_of_its_filter():
     for options, name in (({"rho": 0.125}, "zcdp"), ({"mu": 0.5}, "gdp")):
         session = open_session(FRAME, schema=SCHEMA, delta=1e-6, **options)
         assert session.accountant.name == name
-        ((figure, value),) = options.items()
+        ((option, value),) = options.items()
         assert session.accountant.budget == pytest.approx(value ** (1 + (name == "gdp")))
         session.mean("age", share=1.0)
         stated = session.statement()
-        assert f"{figure} = {value}" in stated["sentence"] and stated[figure] == value
+        assert f"{option} = {value}" in stated["sentence"] and stated[option] == value
         with pytest.raises(InvalidInputError, match="each is a budget"):
             open_session(FRAME, schema=SCHEMA, epsilon=1.0, **options)
 

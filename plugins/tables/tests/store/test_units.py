@@ -242,11 +242,11 @@ def test_units_of_a_store_are_known_to_all_that_goes_by_them(stored, tmp_path):
     assert dpcore.fit(store, epsilon=2.0, delta=0.0, seed=1).algo["name"] == "privgene"
     assert DataRequest(store).has_units and not DataRequest(file).has_units
 
-    def figures(rows, **schema):
+    def values(rows, **schema):
         with open_session(rows, epsilon=2.0, seed=4, relation="replace-one", **schema) as session:
             return session.count(share=0.5), *session.mean("x", share=0.5)
 
-    assert figures(store) == figures(file, schema=SCHEMA)
+    assert values(store) == values(file, schema=SCHEMA)
     held_out = [dpcore.Evaluation(0.3, test_fraction=0.3)]
     model = dpcore.fit(store, also=held_out, epsilon=2.0, relation="replace-one")
     assert model.report["units_train"] == 4550 and "n_train" not in model.report

@@ -125,9 +125,9 @@ class TellsInLongArray(Honest):
 
     def minimize(self, problem, session):
         solution = super().minimize(problem, session)
-        figures = 1.0 + np.zeros(499)
-        figures[250] += session._engine._table.n_rows * 2.0**-50
-        return dataclasses.replace(solution, details={"figures": figures})
+        values = 1.0 + np.zeros(499)
+        values[250] += session._engine._table.n_rows * 2.0**-50
+        return dataclasses.replace(solution, details={"values": values})
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Figures of a model that predicts a number, from noisy sums over rows held out."""
+"""Metrics of a model that predicts a number, from noisy sums over rows held out."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from dpcore_report.evaluation.error_intervals import (
 )
 from dpcore_report.evaluation.intervals import Estimate, count_of
 
-__all__ = ["figures_of_errors"]
+__all__ = ["metrics_of_errors"]
 
 
-def figures_of_errors(
+def metrics_of_errors(
     sums: np.ndarray, bounds: tuple[float, float], deviation: float, rows_per_unit: int = 1
 ) -> dict[str, Any]:
-    """Return what the sums of ``PredictionMoments`` say of a model, as JSON-able data: each figure
+    """Return what the sums of ``PredictionMoments`` say of a model, as JSON-able data: each metric
     in the target's own unit with its interval at 95 %, and a ``verdict`` by that of R2.
 
     ``bounds`` : the public ones, to which targets and predictions are held.

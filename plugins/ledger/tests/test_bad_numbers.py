@@ -1,4 +1,4 @@
-"""Figures that a ledger is given: refused where they are none, and never worth less than they cost.
+"""Numbers that a ledger is given: refused where they are none, and never worth less than they cost.
 
 Bugs 12 and 30 of other libraries: an average that is charged once for its sum and its count, costs
 that fall as epsilon grows, budgets that are negative or no number.
@@ -30,9 +30,9 @@ NO_PART = (-1e-9, 1.5, 2e-6, math.nan)
 
 
 def refused_budgets():
-    yield from ({"epsilon": figure, "delta": 1e-6} for figure in NO_EPSILON)
-    yield from ({"epsilon": 1.0, "delta": figure} for figure in NO_DELTA)
-    yield from ({"epsilon": 1.0, "delta": 1e-6, "aside": figure} for figure in NO_PART)
+    yield from ({"epsilon": number, "delta": 1e-6} for number in NO_EPSILON)
+    yield from ({"epsilon": 1.0, "delta": number} for number in NO_DELTA)
+    yield from ({"epsilon": 1.0, "delta": 1e-6, "aside": number} for number in NO_PART)
 
 
 @pytest.mark.parametrize("accountant", ["zcdp", "gdp", "pure", "rdp"])
@@ -52,11 +52,11 @@ def test_the_command_line_neither_opens_nor_raises_one(tmp_path, option):
     assert len(verified(ledger.path)) == 1
 
 
-@pytest.mark.parametrize("figures", [{"epsilon": e} for e in NO_EPSILON[:5]], ids=str)
-def test_no_run_of_such_a_budget_is_charged(tmp_path, figures):
+@pytest.mark.parametrize("numbers", [{"epsilon": e} for e in NO_EPSILON[:5]], ids=str)
+def test_no_run_of_such_a_budget_is_charged(tmp_path, numbers):
     ledger = TableLedger.create(tmp_path / "table.ledger", Terms.of(1.0, 1e-6))
     with pytest.raises(InvalidInputError):
-        dpcore.fit([[0.0], [1.0]], [0, 1], classes=(0, 1), ledger=ledger.path, **figures)
+        dpcore.fit([[0.0], [1.0]], [0, 1], classes=(0, 1), ledger=ledger.path, **numbers)
     assert len(verified(ledger.path)) == 1
 
 
@@ -99,17 +99,17 @@ def test_an_average_is_charged_for_its_sum_and_its_count(tmp_path):
     assert expected == pytest.approx(session.accountant.spent, rel=1e-9)
 
 
-def test_a_figure_below_nought_is_not_written(tmp_path):
+def test_a_number_below_nought_is_not_written(tmp_path):
     """Costs in the file are read back as they were reserved: a closing entry can take away from
     its own run alone, and no more than all of it."""
     ledger = TableLedger.create(tmp_path / "table.ledger", Terms.of(2.0, 1e-6))
     own = Run(ZcdpAccountant.from_budget(0.5, 1e-8), ROWS, None)
     stated = {"analyst": "", "algorithm": "test", "epsilon": 0.5, "delta": 1e-8}
     number = ledger.reserve(own, stated).reference["entry"]
-    figures = {"ticks": "-5", "aside_ticks": "0", "outcome": "finished"}
+    numbers = {"ticks": "-5", "aside_ticks": "0", "outcome": "finished"}
     found = {"why_not_private": [], "most_rows": None, "typed_by": None, "parts": []}
     with pytest.raises(DpcoreError, match="below nought"):
-        ledger.add(lambda _: ("closed", "", {"run": number, **figures, **found}))
+        ledger.add(lambda _: ("closed", "", {"run": number, **numbers, **found}))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Figures that nobody else holds: exact copies of events, sensitivities and scales, and of the
+"""Values that nobody else holds: exact copies of events, sensitivities and scales, and of the
 numbers in them (``dpcore.exact.plain``).
 """
 
@@ -13,7 +13,7 @@ from dpcore.privacy.first_party import found_by_name, is_ours, module_of
 from dpcore.privacy.immutable import by_identity, fields_of
 from dpcore.privacy.sensitivity import NeighboringRelation
 
-__all__ = ["cached_by_value", "copied_figure", "plain", "plain_counts"]
+__all__ = ["cached_by_value", "exact_copy", "plain", "plain_counts"]
 
 
 @by_identity
@@ -44,7 +44,7 @@ def plain(value: Any) -> Any:
     return plain_number(value)
 
 
-def copied_figure(value: Any) -> Any:
+def exact_copy(value: Any) -> Any:
     """Return a copy of an event or a filter.
 
     Those of dpcore are copied as ``plain`` does, without ``copyreg``, where anyone registers a
@@ -83,7 +83,7 @@ def plain_counts(events: Mapping[Any, int]) -> dict[Any, int]:
 
 
 def cached_by_value(maxsize: int) -> Callable[[Asked], Asked]:
-    """Return a decorator that caches a function of such figures by copies of its arguments.
+    """Return a decorator that caches a function of such values by copies of its arguments.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Figures of the rows that a fit is tested on, computed without privacy: columns of its row."""
+"""Metrics of the rows that a fit is tested on, computed without privacy: columns of its row."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from dpcore_lab.compare.data_rows import Fold
     from dpcore_lab.compare.settings import Comparison
 
-__all__ = ["class_figures", "figures_of_constant", "figures_of_w", "number_figures"]
+__all__ = ["class_metrics", "metrics_of_constant", "metrics_of_w", "number_metrics"]
 
-Figures = dict[str, float | None]
+Metrics = dict[str, float | None]
 
 
-def figures_of_w(fold: Fold, w: np.ndarray, loss: Loss, comparison: Comparison) -> Figures:
-    """Return the figures of a model's parameters on the rows that a fold is tested on."""
+def metrics_of_w(fold: Fold, w: np.ndarray, loss: Loss, comparison: Comparison) -> Metrics:
+    """Return the metrics of a model's parameters on the rows that a fold is tested on."""
     schema, blocks = fold.test.schema, fold.test_table.blocks
     if not fold.test_table.n_rows:
         return {}
@@ -30,22 +30,22 @@ def figures_of_w(fold: Fold, w: np.ndarray, loss: Loss, comparison: Comparison) 
     y = np.concatenate([Table.plain_labels(block.y) for block in blocks])
     if loss.classification:
         said = schema.label.places_said(margins)
-        return class_figures(schema, y, said, _scores_of(margins, comparison))
+        return class_metrics(schema, y, said, _scores_of(margins, comparison))
     # As Model.predict has it: a mean by a log link is beyond the upper bound from a margin of 1 on.
     scaled = np.expm1(np.minimum(margins, 1.0)) if LossFacts.of(loss).log_link else margins
     middle, half = schema.label.scale
-    return number_figures(schema, y, middle + half * scaled)
+    return number_metrics(schema, y, middle + half * scaled)
 
 
-def figures_of_constant(fold: Fold, found: float) -> Figures:
-    """Return the figures of the model that gives every row one label, as rows hold it."""
+def metrics_of_constant(fold: Fold, found: float) -> Metrics:
+    """Return the metrics of the model that gives every row one label, as rows hold it."""
     label, y = fold.test.schema.label, fold.test.y
     said = np.full(y.size, label.places_of(np.array([found]))[0])
     same = np.zeros(y.size if label.n_margins == 1 else (label.n_classes, y.size))
-    return class_figures(fold.test.schema, y, said, same)
+    return class_metrics(fold.test.schema, y, said, same)
 
 
-def class_figures(schema: Schema, y: np.ndarray, said: np.ndarray, scores: np.ndarray) -> Figures:
+def class_metrics(schema: Schema, y: np.ndarray, said: np.ndarray, scores: np.ndarray) -> Metrics:
     """Return accuracy and AUC, and of several classes the macro F1; nothing of no rows.
 
     ``said`` : the place of each row's class. ``scores`` : of the positive class, of shape
@@ -62,7 +62,7 @@ def class_figures(schema: Schema, y: np.ndarray, said: np.ndarray, scores: np.nd
     }
 
 
-def number_figures(schema: Schema, y: np.ndarray, said: np.ndarray) -> Figures:
+def number_metrics(schema: Schema, y: np.ndarray, said: np.ndarray) -> Metrics:
     """Return RMSE, mean absolute error and R2, in the target's own unit, targets and predictions
     held to its bounds; no R2 of targets that are all alike, and nothing of no rows.
 
@@ -83,7 +83,7 @@ def number_figures(schema: Schema, y: np.ndarray, said: np.ndarray) -> Figures:
 
 def _scores_of(margins: np.ndarray, comparison: Comparison) -> np.ndarray:
     """Return by what rows are put in order for each class: of several classes the logarithm of its
-    probability, where the loss has one, else its margin, as the figures of ``dpcore train`` do."""
+    probability, where the loss has one, else its margin, as the metrics of ``dpcore train`` do."""
     from scipy.special import log_expit, log_softmax
 
     against_rest = comparison.multiclass is not None

@@ -25,23 +25,23 @@ def fitted(**asked):
     ("asked", "accountant", "budget", "notion"),
     [({"rho": 0.125}, "zcdp", 0.125, "rho-zCDP"), ({"mu": 0.5}, "gdp", 0.25, "mu-GDP")],
 )
-def test_the_statement_has_the_figure_and_what_follows(asked, accountant, budget, notion, tmp_path):
-    ((name, figure),) = asked.items()
+def test_the_statement_has_the_budget_and_what_follows(asked, accountant, budget, notion, tmp_path):
+    ((name, value),) = asked.items()
     model = fitted(**asked)
     privacy = model.privacy
     assert privacy["private"] and privacy["accountant"] == accountant
     assert privacy["budget"] == budget and privacy["spent"] <= budget
-    assert privacy[name] == figure == model.report[name]
+    assert privacy[name] == value == model.report[name]
     pair = f"({privacy['epsilon']!r}, 1e-06)"
-    claim = f"{notion} with {name} = {figure}, and so {pair}-differentially private, under "
+    claim = f"{notion} with {name} = {value}, and so {pair}-differentially private, under "
     assert privacy["sentence"].startswith(f"This model is {claim}")
     model.save(tmp_path / "m.json")
-    assert load_model(tmp_path / "m.json").privacy[name] == figure
+    assert load_model(tmp_path / "m.json").privacy[name] == value
 
 
 def test_a_budget_in_epsilon_has_neither():
     privacy = fitted(epsilon=1.0).privacy
-    assert not {"rho", "mu", "figure"} & {*privacy}
+    assert not {"rho", "mu", "native_budget"} & {*privacy}
     assert privacy["sentence"].startswith("This model is (1, 1e-06)-differentially private under")
 
 
@@ -77,12 +77,12 @@ def test_a_conversion_of_the_filter_is_taken():
     assert plan.accountant.conversion == "bun-steinke" and plan.accountant.budget == 0.1
 
 
-def test_no_sentence_has_the_figure_where_nothing_is_guaranteed():
+def test_no_sentence_claims_the_budget_where_nothing_is_guaranteed():
     privacy = fitted(rho=0.125, seed=3).privacy
     assert privacy["sentence"].startswith("NOT PRIVATE") and "zCDP" not in privacy["sentence"]
 
 
-def test_a_statement_is_written_out_with_its_figure():
+def test_a_statement_is_written_out_with_its_native_budget():
     statement = PrivacyStatement(
         epsilon=1.5,
         delta=1e-6,
@@ -93,11 +93,11 @@ def test_a_statement_is_written_out_with_its_figure():
         budget=0.25,
         spent=0.2,
         releases={},
-        figure=("mu", 0.5),
+        native_budget=("mu", 0.5),
     )
     assert "is mu-GDP with mu = 0.5, and so (1.5, 1e-06)-diff" in statement.sentence()
     assert statement.to_dict()["mu"] == 0.5
-    assert "mu" not in dataclasses.replace(statement, figure=None).to_dict()
+    assert "mu" not in dataclasses.replace(statement, native_budget=None).to_dict()
 
 
 def test_the_command_that_compares_accountants_takes_it():

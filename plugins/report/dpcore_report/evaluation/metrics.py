@@ -1,4 +1,4 @@
-"""Figures of a model from noisy counts of rows held out: post-processing of one release."""
+"""Metrics of a model from noisy counts of rows held out: post-processing of one release."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dpcore_report.evaluation.intervals import (
 )
 from dpcore_report.evaluation.score_counts import CUTS
 
-__all__ = ["figures_of_cells", "figures_of_classes", "figures_of_counts"]
+__all__ = ["metrics_of_cells", "metrics_of_classes", "metrics_of_counts"]
 
 _RARE = 0.1
 """Of the rows."""
 
 
-def figures_of_counts(
+def metrics_of_counts(
     counts: np.ndarray,
     names: tuple[str, ...],
     deviation: float,
@@ -32,7 +32,7 @@ def figures_of_counts(
     weighted: bool = False,
 ) -> dict[str, Any]:
     """Return what the counts of ``ScoreCounts`` say of a model of two classes, as JSON-able data.
-    Each figure has its interval at 95 %; the ``verdict`` says if the model is below the constant
+    Each metric has its interval at 95 %; the ``verdict`` says if the model is below the constant
     one, and is ``None`` otherwise.
 
     ``counts`` : float64 of shape (n_classes, n_bins), as released. ``names`` : of the classes.
@@ -42,12 +42,12 @@ def figures_of_counts(
     """
     said = np.indices(counts.shape)[1] > len(CUTS) // 2
     asked = deviation, rows_per_unit
-    figures = figures_of_cells(counts, said.astype(np.int64), names, asked, weighted)
-    figures["auc_of_bins"] = _told(auc_of_bins(counts[0], counts[1], *asked))
-    return figures | ({"calibration": _calibration(counts, asked)} if log_odds else {})
+    metrics = metrics_of_cells(counts, said.astype(np.int64), names, asked, weighted)
+    metrics["auc_of_bins"] = _told(auc_of_bins(counts[0], counts[1], *asked))
+    return metrics | ({"calibration": _calibration(counts, asked)} if log_odds else {})
 
 
-def figures_of_classes(
+def metrics_of_classes(
     counts: np.ndarray,
     names: tuple[str, ...],
     deviation: float,
@@ -66,20 +66,20 @@ def figures_of_classes(
     bins = np.ldexp(bins, scale_bits).reshape(n_classes, 2, -1)
     noise = deviation * 2.0**scale_bits
     said = np.indices(cells.shape)[1]
-    figures = figures_of_cells(cells, said, names, asked, weighted)
+    metrics = metrics_of_cells(cells, said, names, asked, weighted)
     aucs = [auc_of_bins(others, own, noise, rows_per_unit) for own, others in bins]
-    figures["auc_of_class"] = {name: _told(auc) for name, auc in zip(names, aucs, strict=True)}
-    return figures | {"macro_auc": _told(mean_of(aucs)), "counts": counts.tolist()}
+    metrics["auc_of_class"] = {name: _told(auc) for name, auc in zip(names, aucs, strict=True)}
+    return metrics | {"macro_auc": _told(mean_of(aucs)), "counts": counts.tolist()}
 
 
-def figures_of_cells(
+def metrics_of_cells(
     counts: np.ndarray,
     said: np.ndarray,
     names: tuple[str, ...],
     asked: tuple[float, int],
     weighted: bool,
 ) -> dict[str, Any]:
-    """Return the figures of counts by class of the rows (a line each) and by ``said``, the class
+    """Return the metrics of counts by class of the rows (a line each) and by ``said``, the class
     that the model says of the rows of a cell."""
     of, deviation = np.indices(counts.shape)[0], asked[0]
     right = of == said

@@ -1,4 +1,4 @@
-"""Figures of a fold's rows, computed without privacy: those of scikit-learn."""
+"""Metrics of a fold's rows, computed without privacy: those of scikit-learn."""
 
 from types import SimpleNamespace
 
@@ -15,7 +15,7 @@ from sklearn.metrics import (
 
 from dpcore.plugin import Settings
 from dpcore.plugin.parts import dataset_from_arrays
-from dpcore_lab.compare.exact_figures import class_figures, figures_of_constant, figures_of_w
+from dpcore_lab.compare.exact_metrics import class_metrics, metrics_of_constant, metrics_of_w
 from dpcore_lab.compare.results import Results
 from dpcore_lab.compare.settings import Comparison
 from dpcore_lab.compare.table import means_of, measures_beside
@@ -34,15 +34,15 @@ def drawn(classes, n=N):
     return np.random.default_rng(4).choice(classes, n)
 
 
-def figures(fold, w, loss="logistic", **changes):
+def metrics(fold, w, loss="logistic", **changes):
     asked = Comparison(("auto",), ("rows.csv",), (1.0,), loss=loss, **changes)
-    return figures_of_w(fold, w, Settings(loss=loss).make_loss(), asked)
+    return metrics_of_w(fold, w, Settings(loss=loss).make_loss(), asked)
 
 
 def test_two_classes_have_accuracy_and_auc():
     y = drawn(("no", "yes"))
     fold, X = fold_of(("no", "yes"), y, steps=8)
-    found = figures(fold, np.array([1.0, -2.0, 0.25]))
+    found = metrics(fold, np.array([1.0, -2.0, 0.25]))
     scores = X @ [1.0, -2.0] + 0.25
     assert len(np.unique(scores)) < N
     assert found["exact_auc"] == pytest.approx(roc_auc_score(y == "yes", scores))
@@ -55,7 +55,7 @@ def test_the_auc_of_several_classes_is_of_their_probabilities(loss, multiclass):
     y = drawn(("a", "b", "c"))
     fold, X = fold_of(("a", "b", "c"), y)
     w = np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, 1.0], [0.5, 0.5, -1.0]])
-    found = figures(fold, w, loss, multiclass=multiclass)
+    found = metrics(fold, w, loss, multiclass=multiclass)
     z = X @ w[:, :2].T + w[:, 2]
     each = np.exp(z) if multiclass is None else 1 / (1 + np.exp(-z))
     chances = each / each.sum(axis=1, keepdims=True)
@@ -71,21 +71,21 @@ def test_a_class_without_a_row_has_no_auc_and_a_constant_model_orders_nothing():
     y = np.array(["a", "b", "a", "b"])
     two, _ = fold_of(("a", "b"), y)
     three, _ = fold_of(("a", "b", "c"), y)
-    assert figures_of_constant(two, 1.0) == {
+    assert metrics_of_constant(two, 1.0) == {
         "exact_accuracy": 0.5,
         "exact_macro_f1": None,
         "exact_auc": 0.5,
     }
-    told = figures_of_constant(three, 1.0)
+    told = metrics_of_constant(three, 1.0)
     assert told["exact_accuracy"] == 0.5 and told["exact_auc"] is None
     schema, none = two.test.schema, np.empty(0)
-    assert class_figures(schema, none, none.astype(int), none) == {}
+    assert class_metrics(schema, none, none.astype(int), none) == {}
 
 
 def test_a_number_has_errors_in_its_own_unit():
     y = np.random.default_rng(5).integers(0, 51, N) * 1.25
     fold, X = fold_of(None, y, target_bounds=(0, 40))
-    found = figures(fold, np.array([0.5, 0.5, -0.25]), "ridge")
+    found = metrics(fold, np.array([0.5, 0.5, -0.25]), "ridge")
     true, said = np.clip(y, 0, 40), np.clip(20 + 20 * (X @ [0.5, 0.5] - 0.25), 0, 40)
     assert found["exact_rmse"] == pytest.approx(root_mean_squared_error(true, said))
     assert found["exact_mae"] == pytest.approx(mean_absolute_error(true, said))

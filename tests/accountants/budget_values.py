@@ -1,4 +1,4 @@
-"""Figures of budgets, by name, of every accountant that computes in floats: printed as JSON.
+"""Values of budgets, by name, of every accountant that computes in floats: printed as JSON.
 
 Beside them are a product of matrices, which a library adds in an order of its own choice, and a
 function of NumPy's own: a control, which other processors are to see as other numbers.
@@ -38,15 +38,15 @@ EVENTS = {
 }
 
 
-def figure(accountant, event, count):
+def value(accountant, event, count):
     """Return what so many of an event come to, exactly."""
     filter_ = accountant.from_budget(50.0, 1e-6)
     if accountant is RdpAccountant:
         filter_ = accountant.for_schedule(50.0, 1e-6, {event: count})
     if accountant is PldAccountant:
-        return filter_._figure(((event, count),))
+        return filter_._composed(((event, count),))
     if hasattr(filter_, "rounds"):
-        return filter_._figure(filter_._added(event, count))
+        return filter_._composed(filter_._added(event, count))
     return filter_.cost(event)
 
 
@@ -62,12 +62,12 @@ def planned(accountant):
     return multiplier, after.spent, after.get_epsilon(1e-6)
 
 
-def figures():
+def values():
     found = {}
     for accountant in registered_accountants():
         for (name, event), count in itertools.product(EVENTS.items(), (1, 700)):
             if accountant.supports(event):
-                found[f"{accountant.name} {count} {name}"] = figure(accountant, event, count)
+                found[f"{accountant.name} {count} {name}"] = value(accountant, event, count)
         if accountant.supports(PoissonSampledDpEvent(0.02, GaussianDpEvent(1.0), ADD)):
             found[f"{accountant.name} planned"] = planned(accountant)
     return {name: repr(each) for name, each in found.items()}
@@ -77,4 +77,4 @@ if __name__ == "__main__":
     x = np.random.default_rng(0).random((101, 101))
     control = {"product": x @ x[::-1], "exp": np.exp(x)}
     words = {name: hashlib.sha256(each.tobytes()).hexdigest() for name, each in control.items()}
-    print(json.dumps({"figures": figures(), "control": words}))
+    print(json.dumps({"values": values(), "control": words}))

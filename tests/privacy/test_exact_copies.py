@@ -1,4 +1,4 @@
-"""No cache finds the figure of one number for another, whatever that says that it equals."""
+"""No cache finds the value of one number for another, whatever that says that it equals."""
 
 from fractions import Fraction
 from functools import lru_cache
@@ -18,7 +18,7 @@ from dpcore.plugin.parts import (
     cached_by_value,
     load_registry,
 )
-from dpcore.privacy.figures import plain
+from dpcore.privacy.exact_copies import plain
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 SMALL = 2.0**-10
@@ -46,9 +46,9 @@ class LyingInt(int):
     denominator = property(lambda self: 1)
 
 
-def altered(figure, value=SMALL):
+def altered(posed, value=SMALL):
     event = GaussianDpEvent(value)
-    object.__setattr__(event, "noise_multiplier", figure)
+    object.__setattr__(event, "noise_multiplier", posed)
     return event
 
 
@@ -72,10 +72,10 @@ def test_a_cache_by_equality_finds_the_wrong_one():
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("figure", [Lying(SMALL), Posing(SMALL)], ids=["float", "metaclass"])
-def test_an_altered_event_leaves_no_other_cost(name, figure):
+@pytest.mark.parametrize("posed", [Lying(SMALL), Posing(SMALL)], ids=["float", "metaclass"])
+def test_an_altered_event_leaves_no_other_cost(name, posed):
     accountant, multiplier = opened(name), SMALL * (1 + NAMES.index(name) / 8)
-    event = altered(type(figure)(multiplier))
+    event = altered(type(posed)(multiplier))
     try:
         accountant.cost(event)
         accountant.holds({event: 1})
@@ -151,10 +151,10 @@ def test_what_a_cache_hands_out_is_nobody_elses_to_set():
     kept(0.5)._numerator = 10**30
     assert kept(0.5) > 1  # the twin, which hands out the one that it keeps
     ratio = GridScale.at_least(SMALL, 1.0, 0).over(1.0, 0)
-    figure = GdpAccountant.mu_squared_down(Fraction(1), Fraction(1, 10**6))
-    before = Fraction(ratio), Fraction(figure)
+    value = GdpAccountant.mu_squared_down(Fraction(1), Fraction(1, 10**6))
+    before = Fraction(ratio), Fraction(value)
     scale = GridScale.at_least(SMALL, 1.0, 0)
     object.__setattr__(scale, "shift", 0)
-    ratio._numerator = figure._numerator = 10**30
+    ratio._numerator = value._numerator = 10**30
     after = GridScale.at_least(SMALL, 1.0, 0).over(1.0, 0)
     assert (after, GdpAccountant.mu_squared_down(Fraction(1), Fraction(1, 10**6))) == before

@@ -1,4 +1,4 @@
-"""Figures of each group of rows held out, and the gaps between groups: of one release."""
+"""Metrics of each group of rows held out, and the gaps between groups: of one release."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from dpcore_report.evaluation.error_figures import figures_of_errors
-from dpcore_report.evaluation.figures import figures_of_cells
+from dpcore_report.evaluation.error_metrics import metrics_of_errors
 from dpcore_report.evaluation.groups import Groups
 from dpcore_report.evaluation.intervals import CLEAR, share_of
+from dpcore_report.evaluation.metrics import metrics_of_cells
 
-__all__ = ["figures_by_groups", "gap_of", "moments_by_groups"]
+__all__ = ["gap_of", "metrics_by_groups", "moments_by_groups"]
 
-_Figure = Mapping[str, Any]
+_Metric = Mapping[str, Any]
 _UNKNOWN = {"value": None, "low": 0.0, "high": 1.0}
 
 
-def figures_by_groups(
+def metrics_by_groups(
     counts: np.ndarray,
     groups: Groups,
     names: tuple[str, ...],
@@ -27,7 +27,7 @@ def figures_by_groups(
     *,
     weighted: bool = False,
 ) -> dict[str, Any]:
-    """Return what the counts of ``GroupCounts`` say of a model, as ``figures_of_counts`` does of
+    """Return what the counts of ``GroupCounts`` say of a model, as ``metrics_of_counts`` does of
     all rows, and by groups: accuracy, the share of rows that get each class, and recalls.
 
     ``counts`` : float64 of shape (n_groups, n_classes, n_classes), as released. ``asked`` : the
@@ -37,13 +37,13 @@ def figures_by_groups(
     deviation, many = asked
     said = np.indices(counts.shape[1:])[1]
     total = deviation * sqrt(len(counts)), many
-    figures = figures_of_cells(counts.sum(axis=0), said, names, total, weighted)
+    metrics = metrics_of_cells(counts.sum(axis=0), said, names, total, weighted)
     each = {
         group: _of_group(cells, said, names, asked)
         for group, cells in zip(groups.names, counts, strict=True)
     }
     told = {"column": groups.column, "groups": each, "gaps": _gaps(each, many)}
-    return figures | {"by": told, "noise_deviation": deviation, "counts": counts.tolist()}
+    return metrics | {"by": told, "noise_deviation": deviation, "counts": counts.tolist()}
 
 
 def moments_by_groups(
@@ -53,26 +53,26 @@ def moments_by_groups(
     deviation: float,
     rows_per_unit: int,
 ) -> dict[str, Any]:
-    """Return what the sums of ``GroupMoments`` say of a model, as ``figures_of_errors`` does, and
+    """Return what the sums of ``GroupMoments`` say of a model, as ``metrics_of_errors`` does, and
     by groups: the errors and the mean of the targets of each."""
     noise = deviation * sqrt(len(sums))
-    figures = figures_of_errors(sums.sum(axis=0), bounds, noise, rows_per_unit)
+    metrics = metrics_of_errors(sums.sum(axis=0), bounds, noise, rows_per_unit)
     shown = ("rmse", "mae", "r2", "mean")
     each = {}
     for group, own in zip(groups.names, sums, strict=True):
-        found = figures_of_errors(own, bounds, deviation, rows_per_unit)
+        found = metrics_of_errors(own, bounds, deviation, rows_per_unit)
         told = {name: found[name] for name in shown if name in found}
         each[group] = {"rows": found["held_out_rows"], "figures": told}
     told = {"column": groups.column, "groups": each, "gaps": _gaps(each, rows_per_unit)}
-    return figures | {"by": told, "noise_deviation": deviation, "sums": sums.tolist()}
+    return metrics | {"by": told, "noise_deviation": deviation, "sums": sums.tolist()}
 
 
 def _of_group(
     cells: np.ndarray, said: np.ndarray, names: tuple[str, ...], asked: tuple[float, int]
 ) -> dict[str, Any]:
-    """Return the rows of a group and its figures by name. Those over too few rows for the noise of
+    """Return the rows of a group and its metrics by name. Those over too few rows for the noise of
     their cells are unknown."""
-    found = figures_of_cells(cells, said, names, asked, True)
+    found = metrics_of_cells(cells, said, names, asked, True)
     of = np.indices(cells.shape)[0]
     told = {"accuracy": _clear(found["accuracy"], cells, asked)}
     positive = range(1, 2) if len(names) == 2 else range(len(names))
@@ -84,14 +84,14 @@ def _of_group(
     return {"rows": found["held_out_rows"], "figures": told}
 
 
-def _clear(figure: _Figure, cells: np.ndarray, asked: tuple[float, int]) -> _Figure:
+def _clear(metric: _Metric, cells: np.ndarray, asked: tuple[float, int]) -> _Metric:
     """Return a share, or none of rows whose noisy number is no more than its noise."""
     least = max(1.0, CLEAR * asked[0] * sqrt(cells.size))
-    return figure if cells.sum() >= least else _UNKNOWN
+    return metric if cells.sum() >= least else _UNKNOWN
 
 
 def _gaps(groups: Mapping[str, Any], rows_per_unit: int) -> list[dict[str, Any]]:
-    """Return, of each figure that two groups have, those furthest apart, and how far."""
+    """Return, of each metric that two groups have, those furthest apart, and how far."""
     found = []
     for name in next(iter(groups.values()))["figures"]:
         known = dict(_known(groups, name))
@@ -103,17 +103,17 @@ def _gaps(groups: Mapping[str, Any], rows_per_unit: int) -> list[dict[str, Any]]
     return found
 
 
-def _known(groups: Mapping[str, Any], name: str) -> Iterator[tuple[str, _Figure]]:
+def _known(groups: Mapping[str, Any], name: str) -> Iterator[tuple[str, _Metric]]:
     for group, each in groups.items():
-        figure = each["figures"][name]
-        if None not in (figure["value"], figure["low"], figure["high"]):
-            yield group, figure
+        metric = each["figures"][name]
+        if None not in (metric["value"], metric["low"], metric["high"]):
+            yield group, metric
 
 
-def gap_of(top: _Figure, bottom: _Figure, *, independent: bool) -> dict[str, float]:
-    """Return the difference of two figures of different rows, with its interval at 95 %. The
-    squares of each figure's distances to the ends of its own interval add up (Newcombe 1998, method
-    10; Zou & Donner 2008). Where rows of a unit may be in both groups the figures depend on each
+def gap_of(top: _Metric, bottom: _Metric, *, independent: bool) -> dict[str, float]:
+    """Return the difference of two metrics of different rows, with its interval at 95 %. The
+    squares of each metric's distances to the ends of its own interval add up (Newcombe 1998, method
+    10; Zou & Donner 2008). Where rows of a unit may be in both groups the metrics depend on each
     other, and the distances add up themselves, which bounds whatever the dependence is."""
     value = top["value"] - bottom["value"]
     below = top["value"] - top["low"], bottom["high"] - bottom["value"]

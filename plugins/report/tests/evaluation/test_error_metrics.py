@@ -1,4 +1,4 @@
-"""Figures of a model that predicts a number: what their intervals hold, and which model is called
+"""Metrics of a model that predicts a number: what their intervals hold, and which model is called
 better than the mean.
 
 Coverage is of 1,500 repeats with a fixed seed, whose deviation is .0056 where 95 % cover: .93 is
@@ -14,7 +14,7 @@ from dpcore.losses.squared import Squared
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import LocalEngine
 from dpcore_lab.made_tables.tables import Rows, make_problem
-from dpcore_report.evaluation.error_figures import figures_of_errors
+from dpcore_report.evaluation.error_metrics import metrics_of_errors
 from dpcore_report.evaluation.prediction_moments import PredictionMoments
 from dpcore_report.evaluation.text import evaluation_in_words
 
@@ -40,8 +40,8 @@ def skewed(rng, n):
     return rng.normal(-0.77, 0.02, n), y
 
 
-def figures(rows, n, deviation, told=None, rows_per_unit=1, repeats=REPEATS):
-    """Return the figures of so many samples, and the truth in a large one."""
+def metrics(rows, n, deviation, told=None, rows_per_unit=1, repeats=REPEATS):
+    """Return the metrics of so many samples, and the truth in a large one."""
     rng = np.random.default_rng(4)
     z, y = (np.clip(each, -1, 1) for each in rows(rng, 10**6))
     error, variance = np.mean((z - y) ** 2), y.var()
@@ -57,12 +57,12 @@ def figures(rows, n, deviation, told=None, rows_per_unit=1, repeats=REPEATS):
         z, y = (np.clip(part, -1, 1).repeat(rows_per_unit) for part in rows(rng, n))
         noisy = sums_of(z, y) + rng.normal(0, deviation, 7)
         known = deviation if told is None else told
-        each.append(figures_of_errors(noisy, BOUNDS, known, rows_per_unit))
+        each.append(metrics_of_errors(noisy, BOUNDS, known, rows_per_unit))
     return each, truth
 
 
-def is_better(figures):
-    return figures["verdict"].startswith("The model is better than")
+def is_better(metrics):
+    return metrics["verdict"].startswith("The model is better than")
 
 
 def covered(name, each, truth):
@@ -82,19 +82,19 @@ def covered(name, each, truth):
 )
 @pytest.mark.parametrize("rows", [strong, skewed])
 def test_intervals_cover(rows, n, deviation, k):
-    each, truth = figures(rows, n, deviation, rows_per_unit=k)
+    each, truth = metrics(rows, n, deviation, rows_per_unit=k)
     assert all(covered(name, each, truth) > LEAST for name in truth)
 
 
 @pytest.mark.slow
 def test_intervals_without_the_noise_are_caught():
-    each, truth = figures(strong, 5000, 40.0, told=0.0)
+    each, truth = metrics(strong, 5000, 40.0, told=0.0)
     assert all(covered(name, each, truth) < LEAST for name in ("mean", "mean_rmse", "r2"))
 
 
 @pytest.mark.slow
 def test_a_good_model_is_called_better():
-    each, _ = figures(strong, 5000, 40.0, repeats=200)
+    each, _ = metrics(strong, 5000, 40.0, repeats=200)
     assert np.mean([is_better(one) for one in each]) > 0.9
 
 
@@ -123,7 +123,7 @@ def share_called_better(kind, n, deviation, repeats=1000):
         w = np.append(rng.normal(0, 0.05, 4), 1.2)
         exact = LocalEngine(rows.table()).answer(kind(problem, w)) / 2**20
         noisy = exact + rng.normal(0, deviation, 7)
-        better += is_better(figures_of_errors(noisy, BOUNDS, deviation))
+        better += is_better(metrics_of_errors(noisy, BOUNDS, deviation))
     return better / repeats
 
 
@@ -146,7 +146,7 @@ def test_model_and_mean_are_measured_by_the_same_rule():
     rng = np.random.default_rng(2)
     y = np.where(rng.random(50_000) < 0.2, -1.0, 1.0)
     z = np.clip(y.mean() + rng.normal(0, 0.4, y.size), -1, 1)
-    found = figures_of_errors(sums_of(z, y), (0.0, 50.0), 0.0)
+    found = metrics_of_errors(sums_of(z, y), (0.0, 50.0), 0.0)
     assert found["rmse"]["value"] == pytest.approx(25 * np.mean((z - y) ** 2) ** 0.5)
     assert found["mean_rmse"]["value"] == pytest.approx(25 * y.std())
     assert found["mean"]["value"] == pytest.approx(25 + 25 * y.mean())
@@ -167,7 +167,7 @@ def test_model_and_mean_are_measured_by_the_same_rule():
 )
 def test_the_verdict_says_which_is_better(z, words):
     y = np.tile([-0.8, 0.4, 0.6], 3000)
-    said = evaluation_in_words(figures_of_errors(sums_of(z(y), y), BOUNDS, 5.0), private=True)
+    said = evaluation_in_words(metrics_of_errors(sums_of(z(y), y), BOUNDS, 5.0), private=True)
     assert words in said[-1]
     assert said[1].startswith("  RMSE ") and said[2].startswith("  R2 ")
     assert said[2].endswith("predictions are held to their bounds, -10 to 10")
@@ -176,7 +176,7 @@ def test_the_verdict_says_which_is_better(z, words):
 def test_what_noise_swallows_is_unknown():
     # "RMSE ... 0 [0, 13.52]" was told once.
     y = np.tile([-0.2, 0.3], 200)
-    swallowed = figures_of_errors(sums_of(y, y), BOUNDS, 40.0)
+    swallowed = metrics_of_errors(sums_of(y, y), BOUNDS, 40.0)
     said = evaluation_in_words(swallowed, private=True)
     unknown = "unknown (too few such rows for the noise"
     errors = f"  RMSE {unknown}; 0 to 7.15); MAE {unknown}; 0 to 4.095); "
@@ -191,7 +191,7 @@ def test_what_noise_swallows_is_unknown():
 def test_r2_is_unknown_where_the_error_of_the_model_is():
     # "R2 1 [-1.9, 1]" was told beside an RMSE that is unknown.
     y = np.tile([-0.9, 0.8], 200)
-    swallowed = figures_of_errors(sums_of(y, y), BOUNDS, 10.0)
+    swallowed = metrics_of_errors(sums_of(y, y), BOUNDS, 10.0)
     assert swallowed["rmse"]["value"] is None and swallowed["mean_rmse"]["value"] is not None
     assert swallowed["r2"]["value"] is None and swallowed["r2"]["high"] == 1.0
     assert -5 < swallowed["r2"]["low"] < 1
@@ -203,23 +203,23 @@ def test_r2_is_unknown_where_the_error_of_the_model_is():
 
 @pytest.mark.parametrize("count", [-20.0, 0.0, 0.5, 30.0])
 def test_of_a_count_that_is_noise_nothing_is_told(count):
-    told = figures_of_errors(np.array([count, 3.0, -2.0, 9.0, 1.0, 4.0, 2.0]), BOUNDS, 10.0)
+    told = metrics_of_errors(np.array([count, 3.0, -2.0, 9.0, 1.0, 4.0, 2.0]), BOUNDS, 10.0)
     assert {told[name]["value"] for name in ("rmse", "mae", "mean_rmse", "mean", "r2")} == {None}
     assert (told["rmse"]["low"], told["rmse"]["high"]) == (0.0, 20.0)
     assert "unknown" in "".join(evaluation_in_words(told, private=True))
 
 
 def test_an_earlier_section_is_shown_with_what_is_wrong_about_it():
-    figure = {"value": 3.21, "low": 3.0, "high": 3.4}
+    metric = {"value": 3.21, "low": 3.0, "high": 3.4}
     earlier = {
         "held_out_rows": {"value": 500.0, "low": 490.0, "high": 510.0},
         "clip": 25.0,
-        "rmse_clipped": figure,
-        "mean_rmse": figure,
+        "rmse_clipped": metric,
+        "mean_rmse": metric,
         "verdict": None,
     }
     said = evaluation_in_words(earlier, private=True)
     assert said[1] == (
         "  RMSE of errors clipped at 25: 3.21 [3, 3.4]; RMSE of always the mean: 3.21 [3, 3.4]"
     )
-    assert "these two figures flatter the model" in said[2]
+    assert "these two metrics flatter the model" in said[2]
