@@ -1,13 +1,13 @@
-"""Shares of the gain that fits of three classes and more keep: the law of ``dpcore plan``.
+"""Shares of the gain that fits of three classes and more keep: the curve of ``dpcore plan``.
 
 Labels are columns with categories of adult, a table of development, predicted from the others, and
 the digits of scikit-learn. Of samples of three sizes the errors of default
 fits on straight lines, at three epsilons and delta 1e-6, are compared with those of a constant and
 of a fit at epsilon 1,000 to all rows but those of the test. Two fits each; the share kept is their
 mean. Then the constants of kept = 1 / (1 + (middle / u)^power): the middle and the power with the
-least absolute error, and those of the laws with a 20th of the shares below and above them, at
+least absolute error, and those of the curves with a 20th of the shares below and above them, at
 steps of 2^(1/4) and of 1/8. Each label is left out once, and its shares are counted that lie
-between the outer laws of the others.
+between the outer curves of the others.
 
     DPCORE_DATA_DIR=... python bench/class_forecast.py [--labels occupation,job]
         [--out bench/results/class_forecast.csv]
@@ -40,7 +40,7 @@ LABELS = {
     "digits": ("target",),
 }
 OUTER, ROUNDED = 0.05, 0.005
-"""Shares below and above the outer laws; and half a percent, since a forecast is of whole ones."""
+"""Shares below and above the outer curves; and half a percent: a forecast is of whole ones."""
 MIDDLES = 2.0 ** np.arange(0, 10.25, 0.25)
 POWERS = np.arange(0.5, 3.125, 0.125)
 
@@ -109,15 +109,15 @@ def errors_of(label: Label) -> Iterator[dict[str, Any]]:
             }
 
 
-def law(u: np.ndarray, middle: float, power: float) -> np.ndarray:
+def share_kept(u: np.ndarray, middle: float, power: float) -> np.ndarray:
     return 1 / (1 + (middle / u) ** power)
 
 
 def fitted(u: np.ndarray, kept: np.ndarray, quantile: float) -> tuple[float, float]:
-    """Return the constants of the law with such a share of the cells below it (pinball loss)."""
+    """Return the constants of the curve with such a share of the cells below it (pinball loss)."""
 
     def cost(constants: tuple[float, float]) -> float:
-        missed = kept - law(u, *constants)
+        missed = kept - share_kept(u, *constants)
         return float(np.maximum(quantile * missed, (quantile - 1) * missed).sum())
 
     return min(((float(m), float(p)) for m in MIDDLES for p in POWERS), key=cost)
@@ -145,7 +145,7 @@ def main() -> None:
     names = np.array([cell["label"] for cell in cells])
     for quantile in (OUTER, 0.5, 1 - OUTER):
         print(f"quantile {quantile:g}: middle {fitted(u, kept, quantile)}")
-    missed = np.abs(kept - law(u, *fitted(u, kept, 0.5)))
+    missed = np.abs(kept - share_kept(u, *fitted(u, kept, 0.5)))
     between = np.median(missed[(kept > 0.1) & (kept < 0.9)])
     print(f"off by {np.median(missed):.3f} in the median; of shares from .1 to .9, {between:.3f}")
     inside = []
@@ -153,10 +153,10 @@ def main() -> None:
         own, others = names == name, names != name
         if others.any():
             low, high = (fitted(u[others], kept[others], q) for q in (OUTER, 1 - OUTER))
-            of_law = law(u[own], *low) - ROUNDED, law(u[own], *high) + ROUNDED
-            inside += [*((of_law[0] <= kept[own]) & (kept[own] <= of_law[1]))]
+            of_curves = share_kept(u[own], *low) - ROUNDED, share_kept(u[own], *high) + ROUNDED
+            inside += [*((of_curves[0] <= kept[own]) & (kept[own] <= of_curves[1]))]
     if inside:
-        print(f"{np.mean(inside):.0%} of shares of a label left out are between the outer laws")
+        print(f"{np.mean(inside):.0%} of shares of a label left out are between the outer curves")
     keep(asked.out, cells)
 
 

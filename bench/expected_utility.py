@@ -96,7 +96,7 @@ def of_squares() -> Iterator[Measured]:
         print(f"{name}: {np.mean(plain):.3f} of the variance is left without privacy", flush=True)
 
 
-def law(u: np.ndarray, c: float, p: float) -> np.ndarray:
+def share_kept(u: np.ndarray, c: float, p: float) -> np.ndarray:
     return 1 / (1 + (c / u) ** p)
 
 
@@ -106,10 +106,10 @@ def print_fit(kind: str, measured: list[Measured]) -> None:
     kept = np.maximum(kept, 0.0)
 
     def missed(point: np.ndarray) -> float:
-        return float(np.mean(np.abs(law(u, math.exp(point[0]), point[1]) - kept)))
+        return float(np.mean(np.abs(share_kept(u, math.exp(point[0]), point[1]) - kept)))
 
     c, p = minimize(missed, [2.0, 1.5], method="Nelder-Mead").x
-    errors = np.abs(law(u, math.exp(c), p) - kept)
+    errors = np.abs(share_kept(u, math.exp(c), p) - kept)
     middle = errors[(kept > 0.1) & (kept < 0.9)]
     print(
         f"{kind}: c = {math.exp(c):.1f}, p = {p:.2f}; half of {len(u)} within "

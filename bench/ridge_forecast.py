@@ -103,7 +103,7 @@ def measure(
                 yield {**head, "u": round(u, 3), "kept": round(ours / plain, 4)}
 
 
-def law(u: np.ndarray, c: float, p: float) -> np.ndarray:
+def share_kept(u: np.ndarray, c: float, p: float) -> np.ndarray:
     return 1 / (1 + (c / u) ** p)
 
 
@@ -113,7 +113,7 @@ def curve(measured: pd.DataFrame, share: float) -> tuple[float, float]:
     weights = 1 / measured.groupby("table")["u"].transform("size").to_numpy()
 
     def pinball(point: np.ndarray) -> float:
-        apart = kept - law(u, math.exp(point[0]), point[1])
+        apart = kept - share_kept(u, math.exp(point[0]), point[1])
         return float(np.sum(weights * np.where(apart > 0, share * apart, (share - 1) * apart)))
 
     starts = [[np.log(c), p] for c in (5, 20, 80) for p in (1.0, 2.5)]
@@ -145,7 +145,7 @@ def main() -> None:
     inside = []
     for name, own in measured.groupby("table"):
         others = measured[measured["table"] != name]
-        low, high = (law(own["u"].to_numpy(), *curve(others, share)) for share in LEFT_OUT)
+        low, high = (share_kept(own["u"].to_numpy(), *curve(others, share)) for share in LEFT_OUT)
         kept = np.clip(own["kept"].to_numpy(), 0, 1)
         held = (kept >= low - 0.005) & (kept <= high + 0.005)
         inside.append(held.mean())

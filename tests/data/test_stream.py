@@ -93,7 +93,7 @@ def test_pieces_of_any_size_give_the_rows_and_messages_of_one(tmp_path_factory, 
 
     @settings(QUICK, max_examples=20)
     @given(st.sampled_from([None, *HEADS]), lines, ENDS, st.booleans(), st.integers(1, 40))
-    def law(head, some, ends, ended, size):
+    def rule(head, some, ends, ended, size):
         body = [line for group in some for line in group]
         if head is not None and schema.header:
             body.insert(0, head)
@@ -105,7 +105,7 @@ def test_pieces_of_any_size_give_the_rows_and_messages_of_one(tmp_path_factory, 
             features = outcome(folder / file, schema, load=load_features)
             assert in_pieces(size, 1, folder / file, schema, load=load_features) == features
 
-    law()
+    rule()
 
 
 @settings(QUICK, max_examples=25)
@@ -136,7 +136,7 @@ def cut_at_even_quotes(content, separator, quote):
 
 
 @pytest.mark.parametrize("broken", [cut_at_lines, cut_at_even_quotes])
-def test_the_law_finds_cuts_within_a_record(tmp_path, monkeypatch, broken):
+def test_the_rule_finds_cuts_within_a_record(tmp_path, monkeypatch, broken):
     path = tmp_path / "f.csv"
     path.write_bytes(b'age,city,id,y\n1,a"b,,no\n1,a,"x\ny",no\n2,a"b,,no\n')
     whole = outcome(path, COLUMNS)

@@ -1,4 +1,4 @@
-"""The expected utility of ``auto``: what its law knows, and what it does not."""
+"""The expected utility of ``auto``: what its curve knows, and what it does not."""
 
 import dataclasses
 
@@ -79,7 +79,7 @@ def test_hats_beside_numbers_do_not_count():
     ],
     ids=["loss", "pure", "single", "wide squares"],
 )
-def test_no_law_no_utility(asked):
+def test_no_curve_no_utility(asked):
     assert expect(**asked) is None
 
 

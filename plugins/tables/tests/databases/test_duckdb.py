@@ -86,7 +86,7 @@ ODD = {
 @pytest.mark.some_fast
 @pytest.mark.parametrize("place", ODD)
 def test_an_odd_cell_moves_no_other_row(address, tmp_path, place):
-    """The law of the data: a cell by itself."""
+    """The rule of the data: a cell by itself."""
     before, n = _parts(read(address)), len(ROWS)
     for odd in ODD[place]:
         row = [n, *ROWS[0]]

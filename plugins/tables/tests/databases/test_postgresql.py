@@ -82,7 +82,7 @@ ODD = {
 @pytest.mark.some_fast
 @pytest.mark.parametrize("column", ODD)
 def test_an_odd_cell_moves_no_other_row(address, server, column):
-    """The law of the data: a cell by itself."""
+    """The rule of the data: a cell by itself."""
     before, n = _parts(read(address)), len(ROWS)
     for odd in ODD[column]:
         server.connection.execute("DELETE FROM t.people WHERE id > %s", (n,))

@@ -74,7 +74,7 @@ ODD = [
 
 @pytest.mark.parametrize("place", range(3))
 def test_an_odd_cell_moves_no_other_row(address, tmp_path, place):
-    """The law of the data: a cell by itself."""
+    """The rule of the data: a cell by itself."""
     before, n = _parts(read(address)), len(ROWS)
     connection = sqlite3.connect(tmp_path / "people.db")
     connection.execute("PRAGMA synchronous = OFF")

@@ -145,10 +145,10 @@ def test_dropping_maps_each_libsvm_line_by_itself(tmp_path):
 
     @settings(max_examples=60, deadline=None)
     @given(st.lists(st.sampled_from(["1 1:2", "-1", *(line for line, _ in LIBSVM_FAULTS)])))
-    def law(lines):
+    def rule(lines):
         assert load(*lines) == [row for line in lines for row in load(line)]
 
-    law()
+    rule()
 
 
 def test_libsvm_agrees_with_another_writer(tmp_path):

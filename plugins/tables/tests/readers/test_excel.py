@@ -79,7 +79,7 @@ ODD = [
 
 @pytest.mark.parametrize("place", range(5))
 def test_odd_cells_move_no_other_row(tmp_path, place):
-    """The law of the data: a cell by itself."""
+    """The rule of the data: a cell by itself."""
     odd = [[*ROWS[0][:place], cell, *ROWS[0][place + 1 :]] for cell in ODD]
     schema, n = Schema.from_toml(SCHEMA), len(ROWS)
     before = read(write(tmp_path / "rows.xlsx", ROWS))

@@ -123,10 +123,10 @@ def test_a_line_never_moves_another(load, kind, name):
     @example([], b"\xef\xbb\xbf" + GOOD[kind][0], GOOD[kind], [b"\n"])
     @example(GOOD[kind], b"\xef\xbb\xbf\xef\xbb\xbf" + GOOD[kind][0], [], [b"\r"])
     @example([], b"\t\t\t", GOOD[kind], [b"\n"])
-    def law(before, line, after, ends):
+    def rule(before, line, after, ends):
         each_by_itself(load, LAYOUTS[name], before, line, after, ends)
 
-    law()
+    rule()
 
 
 @pytest.mark.slow
@@ -141,10 +141,10 @@ def test_a_very_long_line_moves_no_other(load, name):
     @example(b'1,"x' + b"z" * 1_200_000 + b",n")
     @example(b"1 1:0." + b"1" * 200_000)
     @example(b"1 " * 3 + b"0" * 1_200_000 + b"1")
-    def law(line):
+    def rule(line):
         each_by_itself(load, LAYOUTS[name], GOOD[kind][:2], line, GOOD[kind][-1:])
 
-    law()
+    rule()
 
 
 def test_a_malformed_row_costs_itself_alone(load):
@@ -196,7 +196,7 @@ def of_even_quotes(content, width, separator, quote):
 
 
 @pytest.mark.parametrize("broken", [across_lines, of_even_quotes])
-def test_the_law_finds_records_of_several_lines(load, monkeypatch, broken):
+def test_the_rule_finds_records_of_several_lines(load, monkeypatch, broken):
     monkeypatch.setattr("dpcore_tables.readers.csv.whole_lines", broken)
     after = [b"1,x,,n"] * 3
     with pytest.raises(AssertionError):

@@ -320,7 +320,7 @@ def test_dropping_maps_each_row_by_itself(tmp_path):
 
     @settings(max_examples=60, deadline=None)
     @given(st.lists(st.sampled_from(GOOD_ROWS + ODD_ROWS), max_size=6))
-    def law(rows):
+    def rule(rows):
         assert load(*rows) == [row for one in rows for row in load(one)]
 
-    law()
+    rule()

@@ -1,4 +1,4 @@
-"""The law of the data for every kind of column: a cell's features are those of the cell alone.
+"""The rule of the data for every kind of column: a cell's features are those of the cell alone.
 
 All kinds read the same cells, side by side: together, and each cell in a table of its own.
 """
@@ -79,7 +79,7 @@ def bits(raw, notation=SCHEMA.notation):
     return list(zip(*table, strict=True))
 
 
-def check_law(read, cells, notation=SCHEMA.notation):
+def check_rule(read, cells, notation=SCHEMA.notation):
     """Assert that the cells together have the bits that they have alone, from first to last, and
     the other way round."""
     alone = [bits(read([cell]), notation) for cell in cells]
@@ -117,7 +117,7 @@ def test_frames_and_lists(dtype):
         if series([*held, cell], dtype) is not None:
             held.append(cell)
     assert len(held) > 3
-    check_law(lambda cells: named(typed_cells(series(cells, dtype)), len(cells)), held)
+    check_rule(lambda cells: named(typed_cells(series(cells, dtype)), len(cells)), held)
 
 
 ARROW = [
@@ -148,7 +148,7 @@ def test_parquet_files(kind, tmp_path):
 
     held = [cell for cell in CELLS if arrow([cell], kind) is not None]
     assert len(held) > 2
-    check_law(read, held)
+    check_rule(read, held)
 
 
 @pytest.mark.parametrize("kind", [pa.float64(), pa.string_view(), pa.date32()], ids=str)
@@ -158,7 +158,7 @@ def test_streams_of_arrow(kind):
         frame = frame_of(pa.table(columns).to_reader(max_chunksize=2))
         return frame_table(frame, SCHEMA, True, True, str)
 
-    check_law(read, [cell for cell in CELLS if arrow([cell], kind) is not None])
+    check_rule(read, [cell for cell in CELLS if arrow([cell], kind) is not None])
 
 
 @pytest.mark.slow
@@ -179,7 +179,7 @@ def test_text_files(drop, keys):
     texts = [cell for cell in CELLS if isinstance(cell, str)]
     texts += [str(cell) for cell in CELLS if not isinstance(cell, (str, bytes, list))]
     texts += ['"a,b"', '"a;b"', '"1"', "9" * 5000, '"1,5"', '"2.139,0"', '"1.234.567"']
-    check_law(read, texts, schema.notation)
+    check_rule(read, texts, schema.notation)
 
 
 def test_a_cell_is_counted_in_one_bin_at_most_by_itself():
@@ -196,13 +196,13 @@ def test_a_cell_is_counted_in_one_bin_at_most_by_itself():
     assert counts(cells).tolist() == np.sum(alone, axis=0).tolist()
 
 
-def test_a_feature_that_takes_its_bounds_from_the_cells_breaks_the_law(monkeypatch):
+def test_a_feature_that_takes_its_bounds_from_the_cells_breaks_the_rule(monkeypatch):
     def of_all(column, values):
         return (values - values.min(initial=0.0),)
 
     monkeypatch.setattr(features, "features_of", of_all)
     with pytest.raises(AssertionError):
-        check_law(lambda cells: named(as_objects(cells), len(cells)), [1, 2.5, -3, 2139])
+        check_rule(lambda cells: named(as_objects(cells), len(cells)), [1, 2.5, -3, 2139])
 
 
 LENGTHS = {

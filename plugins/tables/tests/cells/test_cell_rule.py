@@ -1,4 +1,4 @@
-"""The law of the data: what a cell becomes is a function of that cell and of public facts.
+"""The rule of the data: what a cell becomes is a function of that cell and of public facts.
 
 A table is encoded, and again with one row more that holds an odd cell. The first rows keep every
 bit, or the type is refused with and without that row.
@@ -106,8 +106,8 @@ def encode(load, cells):
     return [row.tobytes() + y.tobytes() for row, y in zip(X, data.y, strict=True)]
 
 
-def check_law(load, cells, odd):
-    """Assert the law for the cells that are legal by themselves, and one odd cell more, each."""
+def check_rule(load, cells, odd):
+    """Assert the rule for the cells that are legal by themselves, and one odd cell more, each."""
     alone = {}
     for i, cell in enumerate(cells):
         with suppress(DataError):
@@ -182,7 +182,9 @@ def test_frames_of_declared_types(kind, dtype):
         held = [cell for cell in cells if column_of([cell], dtype) is not None]
         if column_of(held, dtype) is None:
             continue
-        check_law(load, held, [cell for cell in odd if column_of([*held, cell], dtype) is not None])
+        check_rule(
+            load, held, [cell for cell in odd if column_of([*held, cell], dtype) is not None]
+        )
 
 
 ARROW = [
@@ -215,7 +217,7 @@ def test_parquet_files_of_declared_types(kind, dtype, tmp_path):
 
     for cells, odd in turns(ODD, place(KINDS, kind), place(ARROW, dtype)):
         held = [cell for cell in cells if arrow_of([cell], dtype) is not None]
-        check_law(load, held, [cell for cell in odd if arrow_of([*held, cell], dtype) is not None])
+        check_rule(load, held, [cell for cell in odd if arrow_of([*held, cell], dtype) is not None])
 
 
 @pytest.mark.some_fast
@@ -234,7 +236,7 @@ def test_text_files(kind, bad_rows, mark, tmp_path):
         return Dataset.from_file(path, schema, bad_rows=bad_rows)
 
     for cells, some in turns(odd, place(KINDS, kind), bad_rows == "drop"):
-        check_law(load, [str(cell) for cell in cells], some)
+        check_rule(load, [str(cell) for cell in cells], some)
 
 
 LABELS_OF = {
@@ -272,7 +274,7 @@ def test_labels_of_arrays_lists_and_series(label, name):
         return dataset_from_arrays(X, LABELS_OF[name](cells), schema=schema)
 
     for cells, odd in turns(ODD, place(LABELS, label), place(LABELS_OF, name)):
-        check_law(load, exactly(cells, name), exactly(odd, name))
+        check_rule(load, exactly(cells, name), exactly(odd, name))
 
 
 @pytest.mark.parametrize("name", ["objects", "a list"])
@@ -285,7 +287,7 @@ def test_features_of_objects(name):
                                    schema=schema)  # fmt: skip
 
     for cells in TABLES:
-        check_law(load, cells, [cell for cell in ODD if not isinstance(cell, list)])
+        check_rule(load, cells, [cell for cell in ODD if not isinstance(cell, list)])
 
 
 def test_libsvm_files(tmp_path):
@@ -298,7 +300,7 @@ def test_libsvm_files(tmp_path):
 
     lines = ["1 1:0.1 2:3", "0 2:1e3", "2", "1 1:.5"]
     odd = [f"{a} 1:{b}" for a in ("1", "1.0", "nan", "") for b in ODD if type(b) in (str, float)]
-    check_law(load, lines, odd)
+    check_rule(load, lines, odd)
 
 
 def test_npz_archives(tmp_path):
@@ -310,7 +312,7 @@ def test_npz_archives(tmp_path):
             np.savez(path, X=np.zeros((len(cells), 1)), y=np.array(cells, dtype=kind))
             return Dataset.from_file(path, schema)
 
-        check_law(load, [0, 1, 2, 1], [2**53 + 1, 3, True])
+        check_rule(load, [0, 1, 2, 1], [2**53 + 1, 3, True])
 
 
 def test_what_pandas_made_of_zip_codes_is_refused_as_a_type():
@@ -339,7 +341,7 @@ def test_half_a_column_of_integers_is_read_cell_by_cell():
     assert positions.tolist() == [0, 0, 0, 2, 2, 0, 3, 0, 0]
 
 
-def test_a_type_taken_from_all_cells_breaks_the_law():
+def test_a_type_taken_from_all_cells_breaks_the_rule():
     """The twin: Arrow's type of a column of objects, which it takes from all of its cells."""
     cells = [decimal.Decimal("0.1"), decimal.Decimal("1.3333")]
     one, more = (pa.array(c).cast(pa.string()).to_pylist() for c in (cells[:1], cells))
