@@ -25,10 +25,10 @@ from functools import partial
 
 import numpy as np
 
-from dpcore.noise.normal import NormalLaw, WideNormalLaw
+from dpcore.noise.normal import NormalDistribution, WideNormalDistribution
 from dpcore.noise.scale import GridScale
 from dpcore.noise.source import SystemNoise
-from dpcore_a_ddp.skellam_noise.law import draw_skellam, skellam_law
+from dpcore_a_ddp.skellam_noise.distribution import draw_skellam, skellam_distribution
 
 USERS, COORDINATES = 10_000, 124
 COUNT = USERS * COORDINATES
@@ -45,13 +45,15 @@ def forms(noise: SystemNoise) -> dict[str, tuple[int, Callable[[], object]]]:
     made: dict[str, tuple[int, Callable[[], object]]] = {}
     for bits in SIGMA_BITS:
         scale = GridScale(1 << bits)
-        taken = next(law for law in (NormalLaw, WideNormalLaw) if law.holds(scale))(scale).bits
+        taken = next(
+            kind for kind in (NormalDistribution, WideNormalDistribution) if kind.holds(scale)
+        )(scale).bits
         made[f"normal in bulk, 2^{bits}"] = COUNT, partial(noise.gaussian, scale, COUNT)
         for draw, name in ((os.urandom, "os.urandom"), (ssl.RAND_bytes, "ssl.RAND_bytes")):
             made[f"{name}, {taken} bits"] = COUNT, partial(draw, COUNT * taken // 8)
     for bits in SKELLAM_BITS:
         variance = Fraction(1 << 2 * bits)
-        skellam_law(variance)
+        skellam_distribution(variance)
         made[f"Skellam in bulk, 2^{bits}"] = COUNT, partial(draw_skellam, noise, variance, COUNT)
     wide = GridScale(1 << 50)
     made["normal one at a time"] = ONE_BY_ONE, partial(noise.gaussian, wide, ONE_BY_ONE)
@@ -96,7 +98,7 @@ def main() -> None:
     print(f"{'form':26} {'ns':>8} {'one at a time':>14} {'NumPy':>8}    (times)")
     for name, ns in found.items():
         print(f"{name:26} {ns:8.1f} {slow / ns:14.1f} {ns / unsafe:8.2f}")
-    entropy = found[f"ssl.RAND_bytes, {NormalLaw(GridScale(1 << 16)).bits} bits"]
+    entropy = found[f"ssl.RAND_bytes, {NormalDistribution(GridScale(1 << 16)).bits} bits"]
     print(
         f"\nNormal in bulk at 2^16 steps: {bulk:.1f} ns ({TO_REACH_NS:g} to reach), "
         f"{slow / bulk:.0f} times faster than one at a time, {bulk / unsafe:.2f} times NumPy's "

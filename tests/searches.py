@@ -27,14 +27,14 @@ def searched(candidates=L2, settings=None, **asked):
 
 
 class Counted(TruncatedNegativeBinomial):
-    """A law of so many tries, priced as one that is not fixed."""
+    """A distribution of so many tries, priced as one that is not fixed."""
 
     def draw(self, noise):
         return self.count
 
 
 def with_tries(search, count):
-    law = Counted(Fraction(1), Fraction(1, 2))
-    object.__setattr__(law, "count", count)
-    object.__setattr__(search, "law", law)
+    distribution = Counted(Fraction(1), Fraction(1, 2))
+    object.__setattr__(distribution, "count", count)
+    object.__setattr__(search, "distribution", distribution)
     return search

@@ -49,7 +49,7 @@ REASONS = {
         clip_coefficients""",
     "of what answers an optimizer in place of a session, as dpcore-a-ddp shows it": """
         Account ChargeLog""",
-    "digits of noise, for a new law alone": """
+    "digits of noise, for a new distribution alone": """
         DigitStream GridScale""",
     "of the registry and the session: a line of docs/plugins.md or docs/interactive.md": """
         Sensitivity

@@ -28,7 +28,7 @@ PAGES = {
     "dpcore_accounting.advanced_composition",  # what other packages of ours import
     "dpcore_accounting.best",
     "dpcore_accounting.commands.printing",
-    "dpcore_accounting.laws",
+    "dpcore_accounting.distributions",
     "dpcore_accounting.events.objective_perturbation",
     "dpcore_accounting.selections.exponential",
     "dpcore_accounting.selections.permute_and_flip",

@@ -38,7 +38,7 @@ KINDS = ("optimizer", "mechanism", "accountant", "loss")
 PUBLIC = (
     *("dpcore", "dpcore_sklearn", "dpcore.plugin", "dpcore.plugin.parts", "dpcore.plugin.steps"),
     *("dpcore.plugin.commands", "dpcore.plugin.ledgers", "dpcore_lab.checks"),
-    *("dpcore_ledger", "dpcore_ledger.stores", "dpcore_accounting.laws"),
+    *("dpcore_ledger", "dpcore_ledger.stores", "dpcore_accounting.distributions"),
 )
 
 _HAVE_PAGES: set[str] = set()

@@ -1,16 +1,17 @@
 """Filters that hold (epsilon, delta) releases too: a part of delta is kept for them, the reserve.
 
-An (e, d)-DP release on two neighbours has the laws (1 - d) P + d P' and (1 - d) Q + d Q', P and Q
-within a factor e^e of each other both ways: it is post-processing of a law of four outcomes of that
-form (Kairouz, Oh & Viswanath 2015, "The Composition Theorem for Differential Privacy"; Murtagh &
-Vadhan 2016). So it is charged as an e-DP release, in the filter's unit, and d to the reserve.
+An (e, d)-DP release on two neighbours has the distributions (1 - d) P + d P' and (1 - d) Q + d Q',
+P and Q within a factor e^e of each other both ways: it is post-processing of a distribution of four
+outcomes of that form (Kairouz, Oh & Viswanath 2015, "The Composition Theorem for Differential
+Privacy"; Murtagh & Vadhan 2016). So it is charged as an e-DP release, in the filter's unit, and d
+to the reserve.
 
 Proof for a filter of a reserve r, whose unit alone would enforce (epsilon, delta'), with every e
 and d chosen from earlier outputs. Let each such release toss its coin d after its history, and let
 E be that no coin ever shows P' or Q'. Together with E the history y has the weight c(y) P(y), and
-c(y) Q(y) on the other table: P and Q are the laws that the filter's own theorem is about, and c(y)
-in [0, 1], the same on both, is the product of 1 - d, each a function of the history before it. So
-for every set S of histories
+c(y) Q(y) on the other table: P and Q are the distributions that the filter's own theorem is about,
+and c(y) in [0, 1], the same on both, is the product of 1 - d, each a function of the history before
+it. So for every set S of histories
 
     P(S, E) - e^epsilon Q(S, E) = sum over S of c (P - e^epsilon Q) <= sum max(0, P - e^epsilon Q),
 
@@ -128,7 +129,8 @@ class ReservingAccountant(AdditiveAccountant):
         if type(event) is DominatingPairDpEvent and not is_pure(event):
             raise UnsupportedEventError(
                 f"The {self.name} accountant cannot bound the cost of a pair with an outcome that "
-                f"one law alone has; {which_can(event)}, and single holds one such release."
+                f"one distribution alone has; {which_can(event)}, and single holds one such "
+                "release."
             )
         return super()._ticks(event)
 

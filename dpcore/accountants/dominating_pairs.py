@@ -1,4 +1,4 @@
-"""Costs of a pair of dominating laws, both ways round: upper bounds, in directed rounding.
+"""Costs of a pair of dominating distributions, both ways round: upper bounds, in directed rounding.
 
 An f-divergence is a mixture, with weights >= 0, of the hockey-stick divergences H_g over g > 0
 (Sason & Verdu 2016, "f-divergence inequalities", Proposition 3), so a pair that dominates a release
@@ -19,7 +19,7 @@ _FIRST_ORDER, _RATIO = Fraction(1, 128), Fraction(5, 4)
 
 
 def is_pure(event: DominatingPairDpEvent) -> bool:
-    """Return whether every outcome has a probability > 0 under both laws."""
+    """Return whether every outcome has a probability > 0 under both distributions."""
     return all(event.p) and all(event.q)
 
 

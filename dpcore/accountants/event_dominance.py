@@ -4,9 +4,10 @@ that was proved of the other, under any accountant, holds of it.
 Every event costs no more than itself. Another one may take the place of one of the same type whose
 values are no smaller on the side that costs more, the rest of them equal:
 
-* the same law with more noise is post-processing of the law with less: normal laws add up, so do
-  Skellam laws, and a Laplace law of scale b is one of scale a < b plus independent noise (its
-  characteristic function, over the other's, is a^2/b^2 + (1 - a^2/b^2) / (1 + b^2 t^2));
+* the same distribution with more noise is post-processing of the distribution with less: normal
+  distributions add up, so do Skellam distributions, and a Laplace distribution of scale b is one of
+  scale a < b plus independent noise (its characteristic function, over the other's, is
+  a^2/b^2 + (1 - a^2/b^2) / (1 + b^2 t^2));
 * a smaller bound of a release (its epsilon, rho, delta, Renyi divergence) implies the larger;
 * a smaller sampling probability is a choice, independent of the rows, not to take a row that was
   drawn at the larger one.

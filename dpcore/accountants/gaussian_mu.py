@@ -7,23 +7,23 @@ probability q under the first, the other's power p has  Phi^-1(p) - Phi^-1(q) <=
 **Bounded range.** A release of bounded range epsilon (Dong, Durfee & Rogers 2020: the exponential
 mechanism) is mu-GDP with  mu = 2 g(epsilon / 2),  g(x) = Phi^-1(1 / (1 + e^-x)).
 
-Proof. The log-ratio of its laws P and Q on two neighbours lies in an interval [s, s + epsilon].
-(1) P and Q are post-processing of two laws of two outcomes whose log-ratios are the interval's
-ends: with a = e^s, b = e^(s + epsilon) and q = (1 - a) / (b - a), the outcomes b and a, of
-probabilities q and 1 - q under one law and q b and (1 - q) a under the other, are mapped to the
-laws (P - a Q) / (q (b - a)) and (b Q - P) / ((1 - q) (b - a)), which are >= 0 and sum to one.
-(Where a = 1 or b = 1, P = Q.) (2) The best tests of those two laws are mixtures of three: never,
-always, and at b, with errors on a chord below which a convex curve with the same ends lies as soon
-as it lies below the middle point. So it is enough that  Phi^-1(p) - Phi^-1(q) <= mu  for p = q b.
-(3) The log-odds of p and q differ by ln(p / q) + ln((1 - q) / (1 - p)) = s + epsilon - s = epsilon,
-so the left side is g(x + epsilon / 2) - g(x - epsilon / 2) for some x. (4) g is odd, and concave
-for x >= 0 (below), so g' is even and falls in |x|: the difference, its integral over a window of
-length epsilon, is largest at x = 0. (5) g is concave there: with u = g(x) and A = 2 Phi(u) - 1,
-g'' has the sign of  -h(u),  h(u) = A phi(u) - u (1 - A^2) / 4.  h(0) = 0, h tends to 0, and h' =
-2 phi^2 - (1 - A^2) / 4 =: k. k(0) = 1 / pi - 1 / 4 > 0, k tends to 0, and k' = phi (A - 4 u phi).
-A - 4 u phi is 0 at 0 and has the slope (4 u^2 - 2) phi: it falls, then rises to 1, so it has one
-sign change, from - to +. So k falls from above 0, then rises to 0: one sign change, from + to -. So
-h rises from 0, then falls to 0: h >= 0.
+Proof. The log-ratio of its distributions P and Q on two neighbours lies in an interval [s, s +
+epsilon]. (1) P and Q are post-processing of two distributions of two outcomes whose log-ratios are
+the interval's ends: with a = e^s, b = e^(s + epsilon) and q = (1 - a) / (b - a), the outcomes b and
+a, of probabilities q and 1 - q under one distribution and q b and (1 - q) a under the other, are
+mapped to the distributions (P - a Q) / (q (b - a)) and (b Q - P) / ((1 - q) (b - a)), which are >=
+0 and sum to one. (Where a = 1 or b = 1, P = Q.) (2) The best tests of those two distributions are
+mixtures of three: never, always, and at b, with errors on a chord below which a convex curve with
+the same ends lies as soon as it lies below the middle point. So it is enough that  Phi^-1(p) -
+Phi^-1(q) <= mu  for p = q b. (3) The log-odds of p and q differ by ln(p / q) + ln((1 - q) / (1 -
+p)) = s + epsilon - s = epsilon, so the left side is g(x + epsilon / 2) - g(x - epsilon / 2) for
+some x. (4) g is odd, and concave for x >= 0 (below), so g' is even and falls in |x|: the
+difference, its integral over a window of length epsilon, is largest at x = 0. (5) g is concave
+there: with u = g(x) and A = 2 Phi(u) - 1, g'' has the sign of  -h(u),  h(u) = A phi(u) - u (1 -
+A^2) / 4.  h(0) = 0, h tends to 0, and h' = 2 phi^2 - (1 - A^2) / 4 =: k. k(0) = 1 / pi - 1 / 4 > 0,
+k tends to 0, and k' = phi (A - 4 u phi). A - 4 u phi is 0 at 0 and has the slope (4 u^2 - 2) phi:
+it falls, then rises to 1, so it has one sign change, from - to +. So k falls from above 0, then
+rises to 0: one sign change, from + to -. So h rises from 0, then falls to 0: h >= 0.
 
 **Pure.** An epsilon-DP release has log-ratios in [-epsilon, epsilon], an interval of length
 2 epsilon: it is mu-GDP with mu = 2 g(epsilon), which randomised response attains. So are
@@ -37,11 +37,11 @@ v(x) = Phi^-1(1 - e^-x / 2). Flooring is post-processing.
 Proof, in one coordinate. Tests are thresholds; one between the two centres, x from the first, has
 q = e^-x / 2 and p = 1 - e^-(epsilon - x) / 2, so the difference is v(x) + v(epsilon - x); outside
 of the centres the curve of errors is the chord to an end, as in (2). x = -ln(2 Phi(-u)) as a
-function of u = v(x) has the slope phi(u) / Phi(-u), the hazard rate, which grows (the normal law is
-log-concave): so v is concave, and the middle is the worst. Over coordinates that move by epsilon_j,
-of sum epsilon, mu^2 adds up, and 4 v(epsilon / 2)^2 is superadditive: (v^2)' = 2 u Phi(-u) / phi(u)
-grows with u, as (u R)' = R (1 + u^2) - u > 0 for the Mills ratio R > u / (1 + u^2) (Gordon 1941).
-So one coordinate that moves alone is the worst.
+function of u = v(x) has the slope phi(u) / Phi(-u), the hazard rate, which grows (the normal
+distribution is log-concave): so v is concave, and the middle is the worst. Over coordinates that
+move by epsilon_j, of sum epsilon, mu^2 adds up, and 4 v(epsilon / 2)^2 is superadditive: (v^2)' = 2
+u Phi(-u) / phi(u) grows with u, as (u R)' = R (1 + u^2) - u > 0 for the Mills ratio R > u / (1 +
+u^2) (Gordon 1941). So one coordinate that moves alone is the worst.
 
 Such releases compose as Gaussians of their mu do, also where each is chosen from earlier outputs:
 given the history each is post-processing of its Gaussian (Dong, Roth & Su 2022, Theorem 2.10,

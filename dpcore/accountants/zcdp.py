@@ -70,8 +70,8 @@ def _bounded_range(event: ExponentialMechanismDpEvent) -> Fraction:
 
 def _laplace(event: LaplaceDpEvent) -> Fraction:
     """epsilon + e**-epsilon - 1 with epsilon = 1 / noise_multiplier: the Kullback-Leibler
-    divergence of two Laplace laws: Harrison & Manurangsi 2026 (arXiv:2510.25746). Flooring is
-    post-processing. It is convex in epsilon and 0 at 0, so over the coordinates of a vector the
+    divergence of two Laplace distributions: Harrison & Manurangsi 2026 (arXiv:2510.25746). Flooring
+    is post-processing. It is convex in epsilon and 0 at 0, so over the coordinates of a vector the
     sum is largest where one coordinate takes the whole l1 sensitivity."""
     epsilon = 1 / Fraction(event.noise_multiplier)
     return epsilon + exp_up(-epsilon) - 1

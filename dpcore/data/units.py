@@ -4,11 +4,11 @@ Theorem. Let T keep at most k rows of each unit, where what is kept of a unit is
 own rows and of coins of its own, independent of all others'. Let M be private for any two tables
 that differ in up to k rows of one unit (added or removed; under replace-one removed and added).
 Then the release M(T(D)) is as private for tables D that differ in any number of rows of one unit:
-given all coins c, T(D) and T(D') differ in the kept rows of that unit alone, and c has one law on
-both tables, so that both outcomes are mixtures, with the same weights, of outcomes that are close.
-(epsilon, delta) holds for such a mixture, by its sum over c; so do bounds of Renyi divergences,
-which are jointly quasi-convex (van Erven & Harremoes 2014, Theorem 13), and a trade-off function f:
-a test's errors are means of a(c) and b(c) >= f(a(c)), and f is convex.
+given all coins c, T(D) and T(D') differ in the kept rows of that unit alone, and c has one
+distribution on both tables, so that both outcomes are mixtures, with the same weights, of outcomes
+that are close. (epsilon, delta) holds for such a mixture, by its sum over c; so do bounds of Renyi
+divergences, which are jointly quasi-convex (van Erven & Harremoes 2014, Theorem 13), and a
+trade-off function f: a test's errors are means of a(c) and b(c) >= f(a(c)), and f is convex.
 
 It holds only where rows are bounded before anything else depends on them: before splits, folds and
 samples, once for a run.

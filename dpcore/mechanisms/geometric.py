@@ -21,7 +21,7 @@ class Geometric(PureNoise):
     epsilon-DP with epsilon = 1/noise_multiplier (Ghosh, Roughgarden & Sundararajan 2009) under
     the sensitivity's own relation: a step of the answer moves each probability by a factor of at
     most exp(1/s). At a sensitivity of one step it costs epsilon tanh(epsilon/2) in zCDP, as any
-    epsilon-DP release may; the floored Laplace law costs less there.
+    epsilon-DP release may; the floored Laplace distribution costs less there.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ class Laplace(ScaledNoise):
     1/noise_multiplier (Dwork, McSherry, Nissim & Smith 2006: a shift by D moves each density by a
     factor of at most exp(D/b)) and (epsilon + exp(-epsilon) - 1)-zCDP (Harrison & Manurangsi 2026):
     its Renyi divergence (Mironov 2017, Prop. 6) over the order is largest at order 1. The two-sided
-    geometric law has the first bound only.
+    geometric distribution has the first bound only.
 
     Parameters
     ----------

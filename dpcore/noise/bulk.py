@@ -1,9 +1,9 @@
 """Exact integer noise in bulk: one uniform number a deviate, drawn to as few bits as decide it.
 
-A law says which integer a row of random bits means, in three stages: from ``bits`` bits, certified
-where the rest cannot change the answer; from 64 more likewise; and from as many as it takes. All
-three are the same function of the infinite row of bits, so a deviate has exactly its law; a row
-that decides nothing at all has probability zero.
+A distribution says which integer a row of random bits means, in three stages: from ``bits`` bits,
+certified where the rest cannot change the answer; from 64 more likewise; and from as many as it
+takes. All three are the same function of the infinite row of bits, so a deviate has exactly its
+distribution; a row that decides nothing at all has probability zero.
 """
 
 import os
@@ -18,7 +18,7 @@ import numpy as np
 
 from dpcore.noise.entropy import Entropy
 
-__all__ = ["BulkLaw", "LazyUniform", "draw_bulk"]
+__all__ = ["BulkDistribution", "LazyUniform", "draw_bulk"]
 
 _CHUNK, _LARGE_CHUNK = 1 << 14, 1 << 16
 """Deviates of a chunk: multiples of 64, so that their bits fill whole words. Few, so that the words
@@ -52,7 +52,7 @@ class LazyUniform:
             precision = max(2 * precision, self._bits + 64)
 
 
-class BulkLaw(Protocol):
+class BulkDistribution(Protocol):
     """``bits`` : of the first stage, 1 to 32, or 64; of ``digits`` so many low bits count."""
 
     bits: int
@@ -67,8 +67,10 @@ class BulkLaw(Protocol):
         """Return the value, whatever it takes; ``more()`` : 64 further bits."""
 
 
-def draw_bulk(entropy: Entropy, law: BulkLaw, size: int, threads: int) -> np.ndarray:
-    """Return ``size`` values of the law, int64.
+def draw_bulk(
+    entropy: Entropy, distribution: BulkDistribution, size: int, threads: int
+) -> np.ndarray:
+    """Return ``size`` values of the distribution, int64.
 
     At most ``threads`` threads share the first stage, where words come from the system. Words that
     follow from a seed are taken in one order whatever the number of threads.
@@ -88,8 +90,8 @@ def draw_bulk(entropy: Entropy, law: BulkLaw, size: int, threads: int) -> np.nda
             except IndexError:  # Another thread took the last one.
                 return
             # One word more: the kernel reads the word behind a row of bits, and uses none of it.
-            words = entropy.words(-(-part.size * law.bits // 64) + 1)
-            found.append(law.first(words, part) + start)
+            words = entropy.words(-(-part.size * distribution.bits // 64) + 1)
+            found.append(distribution.first(words, part) + start)
             words[:] = 0
 
     others = [_executor(os.getpid(), helpers).submit(work) for _ in range(helpers)]
@@ -101,7 +103,7 @@ def draw_bulk(entropy: Entropy, law: BulkLaw, size: int, threads: int) -> np.nda
         other.result()
     pending = [at for at in found if at.size]
     if pending:
-        _decide(entropy, law, out, np.concatenate(pending))
+        _decide(entropy, distribution, out, np.concatenate(pending))
     return out
 
 
@@ -114,12 +116,16 @@ def _executor(process: int, threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, "dpcore-noise")
 
 
-def _decide(entropy: Entropy, law: BulkLaw, out: np.ndarray, pending: np.ndarray) -> None:
+def _decide(
+    entropy: Entropy, distribution: BulkDistribution, out: np.ndarray, pending: np.ndarray
+) -> None:
     """Replace the digits that ``out`` holds at ``pending`` by the values that they begin."""
     digits, values = out[pending], np.empty(pending.size, dtype=np.int64)
     words = entropy.words(pending.size)
-    for i in law.second(digits, words, values):
+    for i in distribution.second(digits, words, values):
         known = int(digits[i]) << 64 | int(words[i])
-        values[i] = law.exact(known, law.bits + 64, lambda: int(entropy.words(1)[0]))
+        values[i] = distribution.exact(
+            known, distribution.bits + 64, lambda: int(entropy.words(1)[0])
+        )
     words[:] = 0
     out[pending] = values

@@ -1,4 +1,5 @@
-"""Normal noise in bulk: the laws of floor(scale * N), by inversion (Devroye 1986, chapter II.2).
+"""Normal noise in bulk: the distributions of floor(scale * N), by inversion (Devroye 1986, chapter
+II.2).
 
 Of a uniform number with digits U = 0.s d1 d2..., s is a sign, v = 0.0 d1 d2... is uniform on
 (0, 1/2), and -Phi^-1(v) is the size of a normal deviate. ``dpcore.noise.normal_quantile`` bounds
@@ -18,12 +19,12 @@ import numpy as np
 
 from dpcore.exact.plain import cached_by_number
 from dpcore.noise import inversion
-from dpcore.noise.bulk import BulkLaw, LazyUniform
+from dpcore.noise.bulk import BulkDistribution, LazyUniform
 from dpcore.noise.normal_quantile import OCTAVES, ROW_BITS, SLACK, WIDE_SLACK, quantile_table
 from dpcore.noise.scale import GridScale
 from dpcore.noise.tail import tail_bounds
 
-__all__ = ["NormalLaw", "WideNormalLaw", "normal_law"]
+__all__ = ["NormalDistribution", "WideNormalDistribution", "normal_distribution"]
 
 _LEAST_BITS, _SPARE_BITS = 16, 9
 _WIDE, _LARGEST_SCALE = 1 << 22, 1 << 42
@@ -53,7 +54,7 @@ class _Inversion:
         return lambda bits: tail_bounds(size / self._steps, bits)
 
 
-class NormalLaw(_Inversion):
+class NormalDistribution(_Inversion):
     """floor(scale * N), N standard normal; ``scale`` from 1 to below 2^22."""
 
     def __init__(self, scale: GridScale) -> None:
@@ -104,7 +105,7 @@ class NormalLaw(_Inversion):
         return np.flatnonzero(undecided)
 
 
-class WideNormalLaw(_Inversion):
+class WideNormalDistribution(_Inversion):
     """floor(scale * N), N standard normal; ``scale`` from 2^22 to below 2^42.
 
     There is no second stage: at 2^42 one word in 2^13 leaves its integer open.
@@ -164,16 +165,16 @@ def _halves(x: np.ndarray | np.float64) -> tuple[np.ndarray | np.float64, ...]:
     return high, x - high
 
 
-_LAWS = (NormalLaw, WideNormalLaw)
+_DISTRIBUTIONS = (NormalDistribution, WideNormalDistribution)
 
 
-def normal_law(scale: GridScale) -> BulkLaw | None:
-    """Return the law, whose bounds are worked out once for a scale that is drawn often; ``None``
-    for a scale that is not drawn in bulk."""
-    return _law(scale.significand, scale.shift)
+def normal_distribution(scale: GridScale) -> BulkDistribution | None:
+    """Return the distribution, whose bounds are worked out once for a scale that is drawn often;
+    ``None`` for a scale that is not drawn in bulk."""
+    return _distribution(scale.significand, scale.shift)
 
 
 @cached_by_number(maxsize=8)
-def _law(significand: int, shift: int) -> BulkLaw | None:
+def _distribution(significand: int, shift: int) -> BulkDistribution | None:
     scale = GridScale(significand, shift)
-    return next((law(scale) for law in _LAWS if law.holds(scale)), None)
+    return next((kind(scale) for kind in _DISTRIBUTIONS if kind.holds(scale)), None)

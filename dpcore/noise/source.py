@@ -1,4 +1,5 @@
-"""Noise by exact integer laws, from a stream of random words that nothing else hands out."""
+"""Noise by exact integer distributions, from a stream of random words that nothing else hands
+out."""
 
 from collections.abc import Callable
 from functools import cache
@@ -9,9 +10,9 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.noise import deviates, incremental_digits
-from dpcore.noise.bulk import BulkLaw, LazyUniform, draw_bulk
+from dpcore.noise.bulk import BulkDistribution, LazyUniform, draw_bulk
 from dpcore.noise.entropy import Entropy, SeededEntropy, SystemEntropy, Unshareable
-from dpcore.noise.normal import normal_law
+from dpcore.noise.normal import normal_distribution
 from dpcore.noise.scale import GridScale
 
 __all__ = ["BULK_SIZE", "NoiseSource", "SeededNoise", "SystemNoise", "load_noise"]
@@ -19,17 +20,18 @@ __all__ = ["BULK_SIZE", "NoiseSource", "SeededNoise", "SystemNoise", "load_noise
 _Shape = int | tuple[int, ...]
 
 
-class _Law(NamedTuple):
-    """A law twice, and the words to ask for per deviate: the mean that it uses, and a little."""
+class _Distribution(NamedTuple):
+    """A distribution twice, and the words to ask for per deviate: the mean that it uses, and a
+    little."""
 
     kernel: Callable[..., tuple[int, int, int]]
     exact: Callable[[incremental_digits.DigitStream, GridScale], int]
     words: int
 
 
-_NORMAL = _Law(deviates.normal_kernel, incremental_digits.normal, 19)
-_EXPONENTIAL = _Law(deviates.exponential_kernel, incremental_digits.exponential, 5)
-_LAPLACE = _Law(deviates.laplace_kernel, incremental_digits.laplace, 6)
+_NORMAL = _Distribution(deviates.normal_kernel, incremental_digits.normal, 19)
+_EXPONENTIAL = _Distribution(deviates.exponential_kernel, incremental_digits.exponential, 5)
+_LAPLACE = _Distribution(deviates.laplace_kernel, incremental_digits.laplace, 6)
 
 _WORD_VALUES, _LARGEST_RANGE = 1 << 64, 1 << 63
 _COIN_REST = 1 << 56
@@ -38,7 +40,7 @@ BULK_SIZE = 1 << 12
 
 
 class NoiseSource(Unshareable):
-    """Draws noise of exact integer laws. The scales are in grid steps.
+    """Draws noise of exact integer distributions. The scales are in grid steps.
 
     ``gaussian`` and ``laplace`` are floors of continuous deviates: for x on the grid x + floor(Z)
     equals floor(x + Z), post-processing of the continuous mechanism, so every bound proved for that
@@ -76,9 +78,9 @@ class NoiseSource(Unshareable):
         the work.
         """
         count = size if isinstance(size, int) else prod(size)
-        law = normal_law(scale) if count >= BULK_SIZE else None
-        if law is not None:
-            return self.bulk(law, size, threads)
+        distribution = normal_distribution(scale) if count >= BULK_SIZE else None
+        if distribution is not None:
+            return self.bulk(distribution, size, threads)
         return self._draw(_NORMAL, scale, size)[0]
 
     def laplace(self, scale: GridScale, size: _Shape) -> np.ndarray:
@@ -86,11 +88,13 @@ class NoiseSource(Unshareable):
         return self._draw(_LAPLACE, scale, size)[0]
 
     def unwrapped_laplace(self, scale: GridScale, size: _Shape) -> np.ndarray:
-        """Return the law of ``laplace`` as Python integers (dtype object), never reduced."""
+        """Return the distribution of ``laplace`` as Python integers (dtype object), never
+        reduced."""
         return self._unwrapped(_LAPLACE, scale, size)
 
     def unwrapped_gaussian(self, scale: GridScale, size: _Shape) -> np.ndarray:
-        """Return the law of ``gaussian`` as Python integers (dtype object), never reduced."""
+        """Return the distribution of ``gaussian`` as Python integers (dtype object), never
+        reduced."""
         return self._unwrapped(_NORMAL, scale, size)
 
     def geometric(self, scale: GridScale, size: _Shape) -> np.ndarray:
@@ -101,11 +105,11 @@ class NoiseSource(Unshareable):
         first, second = (self._draw(_EXPONENTIAL, scale, size)[0] for _ in range(2))
         return np.asarray(first - second)
 
-    def bulk(self, law: BulkLaw, size: _Shape, threads: int = 1) -> np.ndarray:
-        """Return integers of a law that is decided by the digits of a uniform number: int64 of
-        shape ``size``. ``threads`` : as for ``gaussian``."""
+    def bulk(self, distribution: BulkDistribution, size: _Shape, threads: int = 1) -> np.ndarray:
+        """Return integers of a distribution that is decided by the digits of a uniform number:
+        int64 of shape ``size``. ``threads`` : as for ``gaussian``."""
         count = size if isinstance(size, int) else prod(size)
-        return draw_bulk(self._entropy, law, count, threads).reshape(size)
+        return draw_bulk(self._entropy, distribution, count, threads).reshape(size)
 
     def exponential(self, scale: GridScale, size: _Shape) -> np.ndarray:
         """Return floor(scale * E), E of density exp(-x): uint64 of shape ``size``.
@@ -119,8 +123,8 @@ class NoiseSource(Unshareable):
         return values
 
     def words(self, n: int) -> np.ndarray:
-        """Return ``n`` uniform 64-bit words, uint64: the digits of uniform numbers, for a law that
-        is not here (``dpcore.noise.incremental_digits``)."""
+        """Return ``n`` uniform 64-bit words, uint64: the digits of uniform numbers, for a
+        distribution that is not here (``dpcore.noise.incremental_digits``)."""
         return self._entropy.words(n)
 
     def coins(self, n: int, weight: int) -> np.ndarray:
@@ -189,28 +193,30 @@ class NoiseSource(Unshareable):
             if not np.any(keys[1:] == keys[:-1]):
                 return order
 
-    def _unwrapped(self, law: _Law, scale: GridScale, size: _Shape) -> np.ndarray:
-        drawn, wide = self._draw(law, scale, size)
+    def _unwrapped(self, distribution: _Distribution, scale: GridScale, size: _Shape) -> np.ndarray:
+        drawn, wide = self._draw(distribution, scale, size)
         values = drawn.astype(object)
         for i, value in wide.items():
             values.flat[i] = value
         return values
 
-    def _draw(self, law: _Law, scale: GridScale, size: _Shape) -> tuple[np.ndarray, dict[int, int]]:
+    def _draw(
+        self, distribution: _Distribution, scale: GridScale, size: _Shape
+    ) -> tuple[np.ndarray, dict[int, int]]:
         """Return values modulo 2^64 as int64, and by flat index those that int64 cannot hold."""
         m, r = np.uint64(scale.significand), np.uint64(min(scale.shift, 63))
         out = np.empty(size if isinstance(size, int) else prod(size), dtype=np.uint64)
         wide: dict[int, int] = {}
-        words = self._entropy.words(law.words * out.size)
+        words = self._entropy.words(distribution.words * out.size)
         done = 0
         while done < out.size:
-            filled, used, stopped = law.kernel(words, m, r, out[done:])
+            filled, used, stopped = distribution.kernel(words, m, r, out[done:])
             done += filled
             words = self._discard(words, used)
             if stopped == deviates.RAN_OUT:
-                words = self._extend(words, law.words * (out.size - done))
+                words = self._extend(words, distribution.words * (out.size - done))
             elif stopped == deviates.UNDECIDED:
-                value, words = self._decide(law, scale, words)
+                value, words = self._decide(distribution, scale, words)
                 out[done] = value % _WORD_VALUES
                 if not -_LARGEST_RANGE <= value < _LARGEST_RANGE:
                     wide[done] = value
@@ -218,18 +224,20 @@ class NoiseSource(Unshareable):
         self._discard(words, words.size)
         return out.view(np.int64).reshape(size), wide
 
-    def _decide(self, law: _Law, scale: GridScale, words: np.ndarray) -> tuple[int, np.ndarray]:
+    def _decide(
+        self, distribution: _Distribution, scale: GridScale, words: np.ndarray
+    ) -> tuple[int, np.ndarray]:
         """Return the deviate that begins at the first of ``words``, and the words behind it."""
         held = words
 
         def word(i: int) -> int:
             nonlocal held
             if i >= held.size:
-                held = self._extend(held, law.words)
+                held = self._extend(held, distribution.words)
             return int(held[i])
 
         stream = incremental_digits.DigitStream(word)
-        return law.exact(stream, scale), self._discard(held, stream.used)
+        return distribution.exact(stream, scale), self._discard(held, stream.used)
 
     def _extend(self, words: np.ndarray, n: int) -> np.ndarray:
         """Return ``words`` followed by ``n`` new ones."""

@@ -1,5 +1,5 @@
 """Costs of releases as data. Accountants interpret events; an event never changes its meaning.
-Those that state a bound, and no law of the noise, are in ``dpcore.privacy.stated_events``.
+Those that state a bound, and no distribution of the noise, are in ``dpcore.privacy.stated_events``.
 
 Every number in an event is rounded to the side that costs more: a ``noise_multiplier`` down,
 an ``epsilon`` and a ``sampling_probability`` up.

@@ -1,8 +1,8 @@
 """Costs that a release states as a bound: the events of mechanisms that dpcore has no rule for.
 
 Whoever states one has the proof of it. Each is about both orders of two neighbours: of tables D and
-D' under the run's relation it bounds the law of the release on D against that on D', and the other
-way round, whatever was released before. Values are rounded up.
+D' under the run's relation it bounds the distribution of the release on D against that on D', and
+the other way round, whatever was released before. Values are rounded up.
 """
 
 from dataclasses import dataclass
@@ -103,9 +103,9 @@ class ApproximateDpEvent(DpEvent):
 
 @dataclass(frozen=True, slots=True)
 class DominatingPairDpEvent(DpEvent):
-    """Any release that two laws P and Q over a few outcomes dominate (Zhu, Dong & Wang 2022,
-    section 3). Of every two neighbours, in one of their two orders, the laws M and M' of the
-    release have
+    """Any release that two distributions P and Q over a few outcomes dominate (Zhu, Dong & Wang
+    2022, section 3). Of every two neighbours, in one of their two orders, the distributions M and
+    M' of the release have
 
         H_g(M || M') <= H_g(P || Q)  for every g > 0,  H_g(A || B) = sup over S of A(S) - g B(S).
 
@@ -142,17 +142,20 @@ class DominatingPairDpEvent(DpEvent):
                 "Expected the weights of p and of q to sum to less than 2^1000."
             )
         if all(a * total_q == b * total_p for a, b in zip(self.p, self.q, strict=True)):
-            raise InvalidInputError("Expected p and q to be two laws: a release has a cost.")
+            raise InvalidInputError(
+                "Expected p and q to be two distributions: a release has a cost."
+            )
 
     def directions(self) -> tuple[Shares, Shares]:
-        """Return the exact probabilities of each outcome under both laws, both ways round."""
+        """Return the exact probabilities of each outcome under both distributions, both ways
+        round."""
         pairs = _shares(self)
         return pairs, tuple((b, a) for a, b in pairs)
 
 
 @cached_by_value(maxsize=64)
 def _shares(event: DominatingPairDpEvent) -> Shares:
-    """Return the exact probabilities of each outcome under both laws."""
+    """Return the exact probabilities of each outcome under both distributions."""
     total_p, total_q = sum(event.p), sum(event.q)
     return tuple(
         (Fraction(p, total_p), Fraction(q, total_q)) for p, q in zip(event.p, event.q, strict=True)

@@ -63,8 +63,8 @@ class PrivacyStatement:
     steps : the same of steps of somebody's own, by name.
     part : the level of a column, ``"ward=surgery"``, whose rows alone the run was over.
     fits : 1, or how many, of each class against the rest, had equal parts of the budget.
-    search : where it is the best of several fits: the public ``candidates``, the law of ``tries``,
-        the budget of ``each``, ``theorem``, and ``words`` for the sentence.
+    search : where it is the best of several fits: the public ``candidates``, the distribution of
+        ``tries``, the budget of ``each``, ``theorem``, and ``words`` for the sentence.
     ledger : where the run was charged to a ledger of its table: that one's ``id``, the number of
         the ``run`` in it, number and ``digest`` of its ``entry``, foreign ``store``, ``keeper``.
 

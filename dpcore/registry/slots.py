@@ -15,8 +15,8 @@ class Slot:
     """A mechanism's place in an optimizer, filled by ``--use SLOT=NAME``.
 
     An open slot takes any registered mechanism that is charged by its own ``event``: the proof of
-    its optimizer rests on the accountant alone, and not on the law of the noise. Where it rests on
-    the law, the slot is closed.
+    its optimizer rests on the accountant alone, and not on the distribution of the noise. Where it
+    rests on the distribution, the slot is closed.
 
     Parameters
     ----------

@@ -270,8 +270,8 @@ class TableSession(ExactAnswers):
         counts at its pure epsilon, an ``ExPostDpEvent`` at what its mechanism said (composition:
         Ligett et al. 2017; Rogers, Roth, Ullman & Vadhan 2016). Ex-post: no epsilon-DP, which is
         the budget's. With (epsilon, delta) releases it holds but with the sum of their deltas: of
-        the laws P and Q of one on two neighbours min(P, e^loss Q) lacks a mass of delta at most,
-        and masses that are lacking add up along a run.
+        the distributions P and Q of one on two neighbours min(P, e^loss Q) lacks a mass of delta at
+        most, and masses that are lacking add up along a run.
 
         Raises UnsupportedEventError for a release that has no pure epsilon.
         """

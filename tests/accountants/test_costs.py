@@ -1,4 +1,5 @@
-"""The cost table: each rule bounds the Renyi divergence of the exact laws at many orders."""
+"""The cost table: each rule bounds the Renyi divergence of the exact distributions at many
+orders."""
 
 import itertools
 import math
@@ -29,7 +30,7 @@ def rho(event):
 
 
 def renyi(p, q, alpha):
-    """Renyi divergence of order alpha between two finite laws."""
+    """Renyi divergence of order alpha between two finite distributions."""
     total = mpmath.fsum(a * (a / b) ** (alpha - 1) for a, b in zip(p, q, strict=True))
     return mpmath.log(total) / (alpha - 1)
 
@@ -47,19 +48,19 @@ def exponential_mechanism(scores):
 def permute_and_flip(scores):
     """McKenna & Sheldon 2020: shuffle, accept each with probability exp(score - best)."""
     best = max(scores)
-    law = [mpmath.mpf(0)] * len(scores)
+    distribution = [mpmath.mpf(0)] * len(scores)
     orders = list(itertools.permutations(range(len(scores))))
     for order in orders:
         missed = mpmath.mpf(1) / len(orders)
         for i in order:
             accept = mpmath.exp(scores[i] - best)
-            law[i] += missed * accept
+            distribution[i] += missed * accept
             missed *= 1 - accept
-    return law
+    return distribution
 
 
 def laplace_renyi(epsilon, alpha):
-    """By quadrature, not by the closed form: laws of scale 1/epsilon, 1 apart."""
+    """By quadrature, not by the closed form: distributions of scale 1/epsilon, 1 apart."""
     epsilon = mpmath.mpf(epsilon)
 
     def integrand(x):
@@ -89,7 +90,7 @@ def test_pure_is_the_kullback_leibler_divergence(epsilon):
 @pytest.mark.some_fast
 @pytest.mark.parametrize("alpha", ["1.01", "1.5", "2", "5", "20"])
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0])
-def test_laplace_bounds_its_law(epsilon, alpha):
+def test_laplace_bounds_its_distribution(epsilon, alpha):
     with mpmath.workdps(30):
         alpha = mpmath.mpf(alpha)
         event = LaplaceDpEvent(1 / epsilon)

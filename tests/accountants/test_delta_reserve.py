@@ -146,8 +146,9 @@ def test_a_reserve_beyond_delta_is_refused():
             FixedSchedule.planned_accountant(accountant, 1.0, 1e-9, None, lambda m: {EVENT: 1})
 
 
-def worst_laws(e, d):
-    """Return the laws that every (e, d) release is post-processing of (Kairouz, Oh & Viswanath)."""
+def worst_distributions(e, d):
+    """Return the distributions that every (e, d) release is post-processing of (Kairouz, Oh &
+    Viswanath)."""
     near = (1 - d) / (1 + math.exp(-e))
     far = (1 - d) - near
     return (d, near, far, 0.0), (0.0, far, near, d)
@@ -198,7 +199,7 @@ def test_choices_that_depend_on_earlier_outcomes_stay_within_the_budget(accounta
                 depth = 0
             if depth == 0:
                 return np.maximum(0, [p - math.exp(epsilon) * q, q - math.exp(epsilon) * p])
-            laws = zip(*worst_laws(e, d), strict=True)
-            return sum(excess(after, p * a, q * b, depth - 1) for a, b in laws)
+            distributions = zip(*worst_distributions(e, d), strict=True)
+            return sum(excess(after, p * a, q * b, depth - 1) for a, b in distributions)
 
         assert (excess(opened, 1.0, 1.0, 4) <= delta * (1 + 1e-12)).all()

@@ -34,7 +34,7 @@ def pure(m):
     return PureDpEvent(1 / m)
 
 
-def law_of(accountant):
+def event_kind_of(accountant):
     return pure if accountant is PureAccountant else GaussianDpEvent
 
 
@@ -43,7 +43,7 @@ def law_of(accountant):
 def test_the_whole_holds_the_releases_of_all_parts(accountant, parts):
     whole = accountant.from_budget(0.7, 1e-7)
     part = equal_part(whole, parts)
-    after, event = used_up(part, law_of(accountant))
+    after, event = used_up(part, event_kind_of(accountant))
     assert whole.holds({event: parts}) and part.delta == whole.delta
     assert whole.split(parts) == part and Registry.facts_of("accountant", whole).splits
     assert after.get_epsilon(1e-7) <= part.epsilon < whole.epsilon
@@ -60,7 +60,7 @@ def test_parts_that_are_too_large_are_caught(accountant):
             return super().split(parts - 1)
 
     whole = Twin.from_budget(0.7, 1e-7)
-    _, event = used_up(whole.split(3), law_of(accountant))
+    _, event = used_up(whole.split(3), event_kind_of(accountant))
     assert not whole.holds({event: 3})
     with pytest.raises(InvalidInputError, match="together more"):
         equal_part(whole, 3)
@@ -69,9 +69,9 @@ def test_parts_that_are_too_large_are_caught(accountant):
 @pytest.mark.parametrize("accountant", SPLIT)
 def test_what_was_spent_is_not_shared_out(accountant):
     whole = accountant.from_budget(0.7, 1e-7)
-    spent, _ = used_up(equal_part(whole, 4), law_of(accountant))
+    spent, _ = used_up(equal_part(whole, 4), event_kind_of(accountant))
     after = replace(whole, spent_ticks=spent.spent_ticks)
-    _, event = used_up(equal_part(after, 2), law_of(accountant))
+    _, event = used_up(equal_part(after, 2), event_kind_of(accountant))
     assert after.holds({event: 2}) and not after.holds({event: 3})
     assert equal_part(after, 3).spent == 0.0
 

@@ -203,7 +203,7 @@ def test_a_ledger_takes_no_bad_event(kind, value):
 
 @dataclass(frozen=True, slots=True)
 class PoissonSampledGaussianDpEvent(GaussianDpEvent):
-    """A Gaussian by type, another law in truth."""
+    """A Gaussian by type, another distribution in truth."""
 
     sampling_probability: float
 

@@ -98,7 +98,7 @@ REFUSED = [
     (PureDpEvent(1.0 + 2.0**-52), PureDpEvent(1.0)),
     (ExPostDpEvent(1.0), PureDpEvent(1.0)),
     (LaplaceDpEvent(0.1), LaplaceDpEvent(1.0)),
-    # Once taken for any other: neither has a noise multiplier of a normal law.
+    # Once taken for any other: neither has a noise multiplier of a normal distribution.
     (sampled_of(LaplaceDpEvent(0.1)), sampled_of(LaplaceDpEvent(1.0))),
     (SkellamDpEvent(9.0, 2.0, 1.0), SkellamDpEvent(9.0, 1.0, 1.0)),
     (SkellamDpEvent(8.0, 1.0, 1.0), SkellamDpEvent(9.0, 1.0, 1.0)),

@@ -1,4 +1,5 @@
-"""The mu of releases that are not Gaussian, held against the errors of every test of their laws."""
+"""The mu of releases that are not Gaussian, held against the errors of every test of their
+distributions."""
 
 from fractions import Fraction
 
@@ -93,16 +94,17 @@ def chance_of_less(kind, epsilon, gap):
 def test_selections_by_noise_are_within_the_mu_of_pure_releases(kind, epsilon):
     """Each is pure by its own argument, that to win is to pass a threshold. By two candidates whose
     difference moves by all of the range: at small epsilons that mu is nearly needed, so that little
-    is given away; it would be below that of their laws if they were taken for bounded range."""
+    is given away; it would be below that of their distributions if they were taken for bounded
+    range."""
     with mpmath.workdps(DIGITS):
         e, found = mpmath.mpf(epsilon), []
         for k in range(-20, 21):
             gap = mpmath.mpf(k) / 10
-            laws = [
+            distributions = [
                 chance_of_less(kind, e, g) if g >= 0 else 1 - chance_of_less(kind, e, -g)
                 for g in (gap, gap + 1)
             ]
-            found.append(needed(laws[1], 1 - laws[0]))
+            found.append(needed(distributions[1], 1 - distributions[0]))
         assert max(found) <= as_mp(pure_mu_up(Fraction(epsilon)))
         if kind == "permute-and-flip" and e <= mpmath.mpf("0.1"):
             assert max(found) >= as_mp(pure_mu_up(Fraction(epsilon))) * mpmath.mpf("0.95")

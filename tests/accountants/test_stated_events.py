@@ -1,4 +1,4 @@
-"""What releases cost that state a bound: against exact laws and closed forms of others."""
+"""What releases cost that state a bound: against exact distributions and closed forms of others."""
 
 import math
 from fractions import Fraction
@@ -36,8 +36,8 @@ EVENTS = [ZcdpDpEvent(0.01), CURVE, ApproximateDpEvent(0.1, 1e-7), ONE_SIDED]
 
 
 def randomised_responses(k):
-    """Randomised response of factor 3, k times: its number of true answers has binomial laws, and
-    that is all that the k answers tell."""
+    """Randomised response of factor 3, k times: its number of true answers has binomial
+    distributions, and that is all that the k answers tell."""
     p = tuple(math.comb(k, i) * 3 ** (k - i) for i in range(k + 1))
     return DominatingPairDpEvent(p, p[::-1])
 
@@ -58,7 +58,7 @@ def test_the_curve_of_a_pair_is_that_of_composed_randomised_responses(k):
 
 @pytest.mark.parametrize("k", [1, 4])
 @pytest.mark.parametrize("order", ORDERS)
-def test_the_divergence_of_a_pair_is_that_of_its_laws(k, order):
+def test_the_divergence_of_a_pair_is_that_of_its_distributions(k, order):
     with mpmath.workdps(60):
         alpha, three = mpmath.mpf(order), mpmath.mpf(3)
         moment = (three**alpha + three ** (1 - alpha)) / 4  # of one response
@@ -77,7 +77,10 @@ def test_a_pair_is_charged_for_the_worse_of_its_directions():
         assert accountant.cost(ONE_SIDED) == accountant.cost(forth)
     for order in ORDERS:
         # The broken twin: the sum of one direction alone is below the other's.
-        a, b = ([w / sum(law) for w in law] for law in (ONE_SIDED.p, ONE_SIDED.q))
+        a, b = (
+            [w / sum(distribution) for w in distribution]
+            for distribution in (ONE_SIDED.p, ONE_SIDED.q)
+        )
         sums = [
             math.log(sum(x**order * y ** (1 - order) for x, y in zip(*pair, strict=True)))
             / (order - 1)
@@ -127,11 +130,14 @@ def test_the_rho_of_many_answers_is_near_the_largest_over_all_orders(k, epsilon)
 def largest_slope(event, orders=320):
     """The largest D_alpha / alpha of either direction, with 40 digits, of many orders."""
     with mpmath.workdps(40):
-        laws = [[mpmath.mpf(w) / sum(law) for w in law] for law in (event.p, event.q)]
+        distributions = [
+            [mpmath.mpf(w) / sum(distribution) for w in distribution]
+            for distribution in (event.p, event.q)
+        ]
         found = mpmath.mpf(0)
         for i in range(orders):
             alpha = 1 + mpmath.mpf(10) ** (mpmath.mpf(i) / orders * 16 - 8)
-            for p, q in (laws, laws[::-1]):
+            for p, q in (distributions, distributions[::-1]):
                 pairs = zip(p, q, strict=True)
                 moment = mpmath.fsum(a**alpha * b ** (1 - alpha) for a, b in pairs)
                 found = max(found, mpmath.log(moment) / (alpha - 1) / alpha)
@@ -141,20 +147,26 @@ def largest_slope(event, orders=320):
 def test_the_rho_of_a_pair_is_not_that_of_order_one_alone():
     """The broken twin: the Kullback-Leibler divergence, which bounds rho for two answers."""
     with mpmath.workdps(40):
-        laws = [[mpmath.mpf(w) / sum(law) for w in law] for law in (SKEWED.p, SKEWED.q)]
+        distributions = [
+            [mpmath.mpf(w) / sum(distribution) for w in distribution]
+            for distribution in (SKEWED.p, SKEWED.q)
+        ]
         of_order_one = max(
             mpmath.fsum(a * mpmath.log(a / b) for a, b in zip(*pair, strict=True))
-            for pair in (laws, laws[::-1])
+            for pair in (distributions, distributions[::-1])
         )
     rho = float(ZcdpAccountant.from_budget(50.0, 1e-6).cost(SKEWED))
     assert of_order_one * 1.01 < largest_slope(SKEWED) <= rho <= largest_slope(SKEWED) * 1.013
 
 
-def test_a_pair_with_an_outcome_of_one_law_alone_has_its_curve_only():
+def test_a_pair_with_an_outcome_of_one_distribution_alone_has_its_curve_only():
     event = DominatingPairDpEvent((1, 999_999, 0), (0, 999_999, 1))
     for accountant in (PureAccountant, ZcdpAccountant, RdpAccountant):
         assert not accountant.supports(event)
-        can = "one law alone has; pld can, where the algorithm states its schedule beforehand"
+        can = (
+            "one distribution alone has; pld can, where the algorithm states its schedule "
+            "beforehand"
+        )
         with pytest.raises(UnsupportedEventError, match=can):
             opened(accountant).compose(event)
     single = SingleReleaseAccountant.from_budget(1e-3, 1.01e-6)

@@ -105,7 +105,7 @@ class Convolving:
     epsilon: float
     delta: float
     conversion: str = "pld"
-    laws: tuple = ((Fraction(1), Fraction(1)),)
+    distributions: tuple = ((Fraction(1), Fraction(1)),)
 
     @classmethod
     def from_budget(cls, epsilon, delta, conversion=None):
@@ -120,20 +120,20 @@ class Convolving:
             raise UnsupportedEventError("Dominating pairs only.")
         total_p, total_q = sum(event.p), sum(event.q)
         masses = {}
-        for a, b in self.laws:
+        for a, b in self.distributions:
             for p, q in zip(event.p, event.q, strict=True):
                 x, y = a * Fraction(p, total_p), b * Fraction(q, total_q)
                 ratio = x / y
                 old = masses.get(ratio, (0, 0))
                 masses[ratio] = old[0] + x, old[1] + y
-        after = replace(self, laws=tuple(masses.values()))
+        after = replace(self, distributions=tuple(masses.values()))
         if after.get_epsilon(self.delta) > self.epsilon:
             raise BudgetExceededError("Too much.")
         return after
 
     def get_epsilon(self, delta):
         def holds(epsilon):
-            return sum(max(0.0, a - np.exp(epsilon) * b) for a, b in self.laws) <= delta
+            return sum(max(0.0, a - np.exp(epsilon) * b) for a, b in self.distributions) <= delta
 
         return smallest_epsilon(holds, 1.0, 1e-9)
 
@@ -146,7 +146,7 @@ class Convolving:
 
     @property
     def spent(self):
-        return self.get_epsilon(self.delta) if len(self.laws) > 1 else 0.0
+        return self.get_epsilon(self.delta) if len(self.distributions) > 1 else 0.0
 
     @property
     def remaining(self):

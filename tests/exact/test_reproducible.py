@@ -77,7 +77,7 @@ def places(files, names):
 
 
 COMPOSITIONS = (
-    "draw_law.py",
+    "draw_distribution.py",
     *("sampling_composition.py", "skellam_noise/composition.py"),
 )
 ACCOUNTANTS = sorted(

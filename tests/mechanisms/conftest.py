@@ -1,4 +1,4 @@
-"""Loads the exact integer laws, which stand beside the tests of the noise."""
+"""Loads the exact integer distributions, which stand beside the tests of the noise."""
 
 import importlib.util
 from pathlib import Path
@@ -16,5 +16,5 @@ def _load(name):
 
 
 @pytest.fixture(scope="session")
-def laws():
-    return _load("laws")
+def reference():
+    return _load("distributions")

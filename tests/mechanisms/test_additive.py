@@ -1,4 +1,5 @@
-"""Gaussian, Laplace and geometric releases: their costs against exact laws, scales, wrapping."""
+"""Gaussian, Laplace and geometric releases: their costs against exact distributions, scales,
+wrapping."""
 
 import math
 
@@ -43,12 +44,14 @@ def rho_of(event):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism, law", [
+@pytest.mark.parametrize("mechanism, mass", [
     (Gaussian, "gaussian"), (Laplace, "laplace"), (Geometric, "geometric"),
 ])  # fmt: skip
 @pytest.mark.parametrize("steps", [1, 2, 3])
 @pytest.mark.parametrize("scale", [0.5, 1.0, 2.5])
-def test_renyi_divergence_of_the_exact_law_is_within_the_claim(laws, mechanism, law, steps, scale):
+def test_renyi_divergence_of_the_exact_distribution_is_within_the_claim(
+    reference, mechanism, mass, steps, scale
+):
     change = sensitivity(NEEDS[mechanism], float(steps))
     chosen = mechanism(scale / steps)
     drawn = chosen.scale(change).steps
@@ -57,20 +60,20 @@ def test_renyi_divergence_of_the_exact_law_is_within_the_claim(laws, mechanism, 
     with mpmath.workdps(40):
         for alpha in ORDERS:
             reach = int(60 * max(scale, 1)) + 14 * steps
-            exact = laws.renyi_divergence(getattr(laws, law), drawn, steps, alpha, reach)
+            exact = reference.renyi_divergence(getattr(reference, mass), drawn, steps, alpha, reach)
             assert exact <= claim * alpha * (1 + mpmath.mpf(10) ** -12)
 
 
-def test_the_geometric_law_does_not_have_the_cost_of_laplace(laws):
+def test_the_geometric_distribution_does_not_have_the_cost_of_laplace(reference):
     # Positive control: at a change of one grid step the Laplace bound would be too low for it.
     with mpmath.workdps(40):
-        exact = laws.renyi_divergence(laws.geometric, 2, 1, 1.001, 200)
+        exact = reference.renyi_divergence(reference.geometric, 2, 1, 1.001, 200)
         assert exact > 1.1 * rho_of(LaplaceDpEvent(2.0)) * 1.001
         assert exact < rho_of(PureDpEvent(0.5)) * 1.001
 
 
-def total_variation(law, scale):
-    return mpmath.fsum(abs(law(z - 1, scale) - law(z, scale)) for z in range(-40, 41)) / 2
+def total_variation(mass, scale):
+    return mpmath.fsum(abs(mass(z - 1, scale) - mass(z, scale)) for z in range(-40, 41)) / 2
 
 
 def discrete_gaussian(z, scale):
@@ -78,21 +81,23 @@ def discrete_gaussian(z, scale):
     return weights[z] / mpmath.fsum(weights.values())
 
 
-def test_floored_normal_noise_stays_below_the_gaussian_trade_off_curve(laws):
+def test_floored_normal_noise_stays_below_the_gaussian_trade_off_curve(reference):
     # At its middle that curve says TV <= 2 Phi(1 / (2 sigma)) - 1. The discrete Gaussian, which
     # has the same zCDP bound, is above it: it may not be accounted by Gaussian DP.
     curve = 2 * mpmath.ncdf(1) - 1
-    assert total_variation(laws.gaussian, 0.5) <= curve
+    assert total_variation(reference.gaussian, 0.5) <= curve
     assert total_variation(discrete_gaussian, 0.5) > 1.1 * curve
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3])
-def test_pure_epsilon_is_attained_and_never_exceeded(laws, steps):
-    for mechanism, law in ((Laplace, laws.laplace), (Geometric, laws.geometric)):
+def test_pure_epsilon_is_attained_and_never_exceeded(reference, steps):
+    for mechanism, mass in ((Laplace, reference.laplace), (Geometric, reference.geometric)):
         event = mechanism(1.25).event(sensitivity("l1", float(steps)))
         epsilon = getattr(event, "epsilon", None) or 1 / event.noise_multiplier
         scale = 1.25 * steps
-        worst = max(abs(mpmath.log(law(z - steps, scale) / law(z, scale))) for z in range(-40, 41))
+        worst = max(
+            abs(mpmath.log(mass(z - steps, scale) / mass(z, scale))) for z in range(-40, 41)
+        )
         assert worst <= epsilon * (1 + 1e-12) and worst >= epsilon * (1 - 1e-9)
 
 
@@ -140,14 +145,14 @@ def test_a_sum_that_leaves_64_bits_wraps(mechanism):
     edge = np.array([2**63 - 1, -(2**63), 0, 5], dtype=np.int64)
     released = mechanism(1.0).release(edge, change, SeededNoise(3))
     scale = GridScale(1 << 40)
-    law = {Gaussian: "gaussian", Laplace: "laplace", Geometric: "geometric"}[mechanism]
-    drawn = getattr(SeededNoise(3), law)(scale, 4)
+    mass = {Gaussian: "gaussian", Laplace: "laplace", Geometric: "geometric"}[mechanism]
+    drawn = getattr(SeededNoise(3), mass)(scale, 4)
     wrapped = [(int(x) + int(z) + 2**63) % 2**64 - 2**63 for x, z in zip(edge, drawn, strict=True)]
     assert released.tolist() == [float(v) for v in wrapped]
     assert drawn.min() < 0 < drawn.max()
 
 
-def test_the_precision_attack_finds_nothing_in_released_values(laws):
+def test_the_precision_attack_finds_nothing_in_released_values(reference):
     # sigma of 2^50 steps: released values are exact floats, and reach every last byte from 0 and 1.
     change = sensitivity("l2", 1.0, 20)
     for hidden in (0, 1):
@@ -155,7 +160,7 @@ def test_the_precision_attack_finds_nothing_in_released_values(laws):
         released = Gaussian(2.0**30).release(exact, change, SeededNoise(1))
         last = np.ldexp(released, 20).astype(np.int64) % 256
         counts = np.bincount(last, minlength=256)
-        assert laws.p_value_of_counts(counts, np.full(256, 1 / 256)) > laws.FALSE_ALARM
+        assert reference.p_value_of_counts(counts, np.full(256, 1 / 256)) > reference.FALSE_ALARM
 
 
 @pytest.mark.parametrize("mechanism", NEEDS)

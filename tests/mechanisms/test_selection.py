@@ -1,4 +1,5 @@
-"""Exponential mechanism, permute-and-flip, noisy max: exact laws by independent formulas."""
+"""Exponential mechanism, permute-and-flip, noisy max: exact distributions by independent
+formulas."""
 
 import itertools
 import math
@@ -30,26 +31,26 @@ def scores(change_range=1.0, relation=ADD, grid_bits=0, bound=1.0):
     return Sensitivity("linf", bound, relation, grid_bits, change_range)
 
 
-def exponential_law(utilities, scale):
+def exponential_distribution(utilities, scale):
     weights = [mpmath.exp(mpmath.mpf(u) / scale) for u in utilities]
     return [w / mpmath.fsum(weights) for w in weights]
 
 
-def permute_and_flip_law(utilities, scale):
+def permute_and_flip_distribution(utilities, scale):
     """Sum over all orders of the probability that i is the first whose coin falls."""
-    best, law = max(utilities), [0.0] * len(utilities)
+    best, distribution = max(utilities), [0.0] * len(utilities)
     orders = list(itertools.permutations(range(len(utilities))))
     for order in orders:
         reached = 1.0
         for i in order:
             coin = math.exp((utilities[i] - best) / scale)
-            law[i] += reached * coin / len(orders)
+            distribution[i] += reached * coin / len(orders)
             reached *= 1 - coin
-    return law
+    return distribution
 
 
-def one_sided_law(utilities, scale, sign):
-    """Law of argmax(u_i + sign * s * E_i), by quadrature over the winner's deviate."""
+def one_sided_distribution(utilities, scale, sign):
+    """Distribution of argmax(u_i + sign * s * E_i), by quadrature over the winner's deviate."""
 
     def density_of_win(e, i):
         level = utilities[i] / scale + sign * e
@@ -72,14 +73,14 @@ def one_sided_law(utilities, scale, sign):
     ]
 
 
-def noisy_max_law(utilities, scale):
+def noisy_max_distribution(utilities, scale):
     """Sum over the winner's floored Laplace deviate; among equals the lowest index wins."""
 
     def below(t):
         """P(floor(s L) < t) = P(L < t / s)."""
         return math.exp(t / scale) / 2 if t < 0 else 1 - math.exp(-t / scale) / 2
 
-    law = []
+    distribution = []
     for i, u in enumerate(utilities):
         terms = []
         for z in range(-int(45 * scale), int(45 * scale)):
@@ -88,14 +89,14 @@ def noisy_max_law(utilities, scale):
                 if j != i:
                     term *= below(u + z - v + (1 if j > i else 0))
             terms.append(term)
-        law.append(math.fsum(terms))
-    return law
+        distribution.append(math.fsum(terms))
+    return distribution
 
 
-LAWS = {
-    Exponential: exponential_law,
-    PermuteAndFlip: permute_and_flip_law,
-    ReportNoisyMax: noisy_max_law,
+DISTRIBUTIONS = {
+    Exponential: exponential_distribution,
+    PermuteAndFlip: permute_and_flip_distribution,
+    ReportNoisyMax: noisy_max_distribution,
 }
 UTILITIES = [[0, -1], [0, -2, 1], [3, 0, 2, -1, 3]]
 
@@ -106,15 +107,19 @@ def sample(mechanism, utilities, n, seed=7, change_range=1.0):
     return np.array([mechanism.release(exact, change, noise) for _ in range(n)])
 
 
-def p_value(laws, drawn, law):
-    return laws.p_value_of_counts(np.bincount(drawn, minlength=len(law)), law)
+def p_value(reference, drawn, distribution):
+    return reference.p_value_of_counts(
+        np.bincount(drawn, minlength=len(distribution)), distribution
+    )
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("utilities", UTILITIES)
-def test_selections_follow_the_exact_law(laws, mechanism, utilities):
+def test_selections_follow_the_exact_distribution(reference, mechanism, utilities):
     drawn = sample(mechanism(2.5), utilities, 3000)
-    assert p_value(laws, drawn, LAWS[mechanism](utilities, 2.5)) > laws.FALSE_ALARM
+    assert (
+        p_value(reference, drawn, DISTRIBUTIONS[mechanism](utilities, 2.5)) > reference.FALSE_ALARM
+    )
 
 
 class WrongSign(PermuteAndFlip):
@@ -132,57 +137,61 @@ class Unscaled(ReportNoisyMax):
 
 
 @pytest.mark.parametrize("broken, sound", [(WrongSign, PermuteAndFlip), (Unscaled, ReportNoisyMax)])
-def test_the_chi_square_catches_broken_twins(laws, broken, sound):
+def test_the_chi_square_catches_broken_twins(reference, broken, sound):
     utilities = UTILITIES[2]
     drawn = sample(broken(2.5), utilities, 3000)
-    assert p_value(laws, drawn, LAWS[sound](utilities, 2.5)) < laws.FALSE_ALARM
+    assert p_value(reference, drawn, DISTRIBUTIONS[sound](utilities, 2.5)) < reference.FALSE_ALARM
 
 
 @pytest.mark.parametrize("utilities", UTILITIES)
 def test_permute_and_flip_is_noisy_max_with_exponential_noise(utilities):
-    # Two independent formulas of one law (Ding et al. 2021).
-    one = one_sided_law(utilities, 2.5, +1)
-    assert one == pytest.approx(permute_and_flip_law(utilities, 2.5), abs=1e-10)
-    assert sum(one_sided_law(utilities, 2.5, -1)) == pytest.approx(1, abs=1e-10)
+    # Two independent formulas of one distribution (Ding et al. 2021).
+    one = one_sided_distribution(utilities, 2.5, +1)
+    assert one == pytest.approx(permute_and_flip_distribution(utilities, 2.5), abs=1e-10)
+    assert sum(one_sided_distribution(utilities, 2.5, -1)) == pytest.approx(1, abs=1e-10)
 
 
-def privacy_loss(law, one, other, scale):
-    pairs = zip(law(one, scale), law(other, scale), strict=True)
+def privacy_loss(distribution, one, other, scale):
+    pairs = zip(distribution(one, scale), distribution(other, scale), strict=True)
     return max(abs(math.log(p / q)) for p, q in pairs)
 
 
-def wrong_sign_law(utilities, scale):
-    return one_sided_law(utilities, scale, -1)
+def wrong_sign_distribution(utilities, scale):
+    return one_sided_distribution(utilities, scale, -1)
 
 
-def right_sign_law(utilities, scale):
-    return one_sided_law(utilities, scale, +1)
+def right_sign_distribution(utilities, scale):
+    return one_sided_distribution(utilities, scale, +1)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5])
-@pytest.mark.parametrize("law", [exponential_law, right_sign_law, noisy_max_law])
-def test_the_worst_pair_of_utilities_stays_within_epsilon(law, epsilon):
+@pytest.mark.parametrize(
+    "distribution", [exponential_distribution, right_sign_distribution, noisy_max_distribution]
+)
+def test_the_worst_pair_of_utilities_stays_within_epsilon(distribution, epsilon):
     level, lower = [0] * 21, [-1] + [0] * 20
-    assert privacy_loss(law, level, lower, 1 / epsilon) <= epsilon * (1 + 1e-9)
+    assert privacy_loss(distribution, level, lower, 1 / epsilon) <= epsilon * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5])
 def test_one_sided_noise_of_the_wrong_sign_costs_20_times_the_claim(epsilon):
     level, lower = [0] * 21, [-1] + [0] * 20
-    loss = privacy_loss(wrong_sign_law, level, lower, 1 / epsilon)
+    loss = privacy_loss(wrong_sign_distribution, level, lower, 1 / epsilon)
     assert loss == pytest.approx(20 * epsilon, rel=1e-3)
 
 
-@pytest.mark.parametrize("law", [right_sign_law, noisy_max_law, exponential_law])
-def test_scores_that_move_either_way_need_twice_the_scale(law):
+@pytest.mark.parametrize(
+    "distribution", [right_sign_distribution, noisy_max_distribution, exponential_distribution]
+)
+def test_scores_that_move_either_way_need_twice_the_scale(distribution):
     # Under replace-one one loss may rise by 1 while the others fall by 1: the range is 2.
     epsilon, one, other = 0.5, [2, *[-3] * 4], [1, *[-2] * 4]
     for utilities in ([0] * 5, [-8, *[0] * 4], one):
         moved = [utilities[0] - 1, *[u + 1 for u in utilities[1:]]]
-        assert privacy_loss(law, utilities, moved, 2 / epsilon) <= epsilon * (1 + 1e-9)
+        assert privacy_loss(distribution, utilities, moved, 2 / epsilon) <= epsilon * (1 + 1e-9)
     too_little = max(
-        privacy_loss(law, [-8, *[0] * 4], [-9, *[1] * 4], 1 / epsilon),
-        privacy_loss(law, one, other, 1 / epsilon),
+        privacy_loss(distribution, [-8, *[0] * 4], [-9, *[1] * 4], 1 / epsilon),
+        privacy_loss(distribution, one, other, 1 / epsilon),
     )
     assert too_little > 1.3 * epsilon
 
@@ -197,17 +206,17 @@ def test_the_scale_follows_the_range_of_the_change(mechanism):
     assert chosen.event(same_way) == chosen.event(either_way)
 
 
-@pytest.mark.parametrize("law, claim", [
-    (exponential_law, lambda eps: eps**2 / 8),
-    (right_sign_law, lambda eps: eps * math.tanh(eps / 2)),
-    (noisy_max_law, lambda eps: eps * math.tanh(eps / 2)),
+@pytest.mark.parametrize("distribution, claim", [
+    (exponential_distribution, lambda eps: eps**2 / 8),
+    (right_sign_distribution, lambda eps: eps * math.tanh(eps / 2)),
+    (noisy_max_distribution, lambda eps: eps * math.tanh(eps / 2)),
 ])  # fmt: skip
-def test_renyi_divergence_of_selections_is_within_the_claim(law, claim):
+def test_renyi_divergence_of_selections_is_within_the_claim(distribution, claim):
     epsilon = 0.8
     for one in ([0, 0], [0, 0, 0], [2, 0, -1], [0] * 8, [-3] + [0] * 6):
         for i, sign in itertools.product(range(len(one)), (1, -1)):
             other = [u + sign * (j == i) for j, u in enumerate(one)]
-            p, q = law(one, 1 / epsilon), law(other, 1 / epsilon)
+            p, q = distribution(one, 1 / epsilon), distribution(other, 1 / epsilon)
             for alpha in (1.01, 2, 8):
                 total = sum(
                     float(a) ** alpha * float(b) ** (1 - alpha) for a, b in zip(p, q, strict=True)
@@ -218,7 +227,7 @@ def test_renyi_divergence_of_selections_is_within_the_claim(law, claim):
 def test_permute_and_flip_exceeds_the_bounded_range_value():
     # Positive control: eps^2/8 holds for the exponential mechanism and for no other selection.
     epsilon = 0.8
-    p, q = (right_sign_law(u, 1 / epsilon) for u in ([0, 0], [1, 0]))
+    p, q = (right_sign_distribution(u, 1 / epsilon) for u in ([0, 0], [1, 0]))
     divergence = math.log(sum(a**2 / b for a, b in zip(p, q, strict=True)))
     assert divergence > 1.1 * 2 * epsilon**2 / 8
 

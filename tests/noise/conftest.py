@@ -1,4 +1,4 @@
-"""Loads the modules that hold exact laws and slow twins, which are no tests themselves."""
+"""Loads the modules that hold exact distributions and slow twins, which are no tests themselves."""
 
 import importlib.util
 from pathlib import Path
@@ -16,8 +16,8 @@ def _load(name):
 
 
 @pytest.fixture(scope="session")
-def laws():
-    return _load("laws")
+def reference():
+    return _load("distributions")
 
 
 @pytest.fixture(scope="session")

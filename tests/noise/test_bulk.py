@@ -1,4 +1,5 @@
-"""Noise in bulk: what is drawn has the exact law, whoever draws it and in whatever chunks."""
+"""Noise in bulk: what is drawn has the exact distribution, whoever draws it and in whatever
+chunks."""
 
 from fractions import Fraction
 from statistics import NormalDist
@@ -9,34 +10,40 @@ import pytest
 from dpcore.noise import bulk
 from dpcore.noise.bulk import LazyUniform, draw_bulk
 from dpcore.noise.entropy import SeededEntropy, SystemEntropy
-from dpcore.noise.normal import NormalLaw, WideNormalLaw
+from dpcore.noise.normal import NormalDistribution, WideNormalDistribution
 from dpcore.noise.scale import GridScale
 from dpcore.noise.source import SeededNoise, SystemNoise
 
 
 @pytest.mark.parametrize("scale", [GridScale(1), GridScale(3), GridScale(7, 1), GridScale(40)])
-def test_samples_follow_the_exact_masses(laws, scale):
-    drawn = draw_bulk(SeededEntropy(29), NormalLaw(scale), 100_000, 1)
-    assert laws.p_value(drawn, laws.gaussian, scale.steps) > laws.FALSE_ALARM
-    # Positive control: a law of a scale 3 % larger.
-    assert laws.p_value(drawn, laws.gaussian, scale.steps * Fraction(103, 100)) < laws.FALSE_ALARM
+def test_samples_follow_the_exact_masses(reference, scale):
+    drawn = draw_bulk(SeededEntropy(29), NormalDistribution(scale), 100_000, 1)
+    assert reference.p_value(drawn, reference.gaussian, scale.steps) > reference.FALSE_ALARM
+    # Positive control: a distribution of a scale 3 % larger.
+    assert (
+        reference.p_value(drawn, reference.gaussian, scale.steps * Fraction(103, 100))
+        < reference.FALSE_ALARM
+    )
 
 
 @pytest.mark.parametrize(
-    "law, scale, shift",
+    "kind, scale, shift",
     [
-        (NormalLaw, GridScale(1 << 20), 18),
-        (NormalLaw, GridScale((1 << 53) - 1, 32), 18),
-        (WideNormalLaw, GridScale(1 << 22), 20),
-        (WideNormalLaw, GridScale((1 << 53) - 1, 11), 39),
+        (NormalDistribution, GridScale(1 << 20), 18),
+        (NormalDistribution, GridScale((1 << 53) - 1, 32), 18),
+        (WideNormalDistribution, GridScale(1 << 22), 20),
+        (WideNormalDistribution, GridScale((1 << 53) - 1, 11), 39),
     ],
 )
-def test_wide_noise_has_the_exact_law_too(laws, law, scale, shift):
+def test_wide_noise_has_the_exact_distribution_too(reference, kind, scale, shift):
     # Flooring a floor: floor(floor(s X) / 2^18) is floor(X s / 2^18).
-    drawn = draw_bulk(SeededEntropy(30), law(scale), 100_000, 1)
-    assert laws.p_value(drawn >> shift, laws.gaussian, scale.steps / 2**shift) > laws.FALSE_ALARM
+    drawn = draw_bulk(SeededEntropy(30), kind(scale), 100_000, 1)
+    assert (
+        reference.p_value(drawn >> shift, reference.gaussian, scale.steps / 2**shift)
+        > reference.FALSE_ALARM
+    )
     low = np.bincount(drawn % 256, minlength=256)
-    assert laws.p_value_of_counts(low, np.full(256, 1 / 256)) > laws.FALSE_ALARM
+    assert reference.p_value_of_counts(low, np.full(256, 1 / 256)) > reference.FALSE_ALARM
 
 
 @pytest.mark.parametrize("bits", [21, 38])
@@ -67,15 +74,15 @@ def test_the_tail_has_no_end(zeros, low, high):
     # A row of digits that begins with zeros: a table cut at 6 sigma has no value for it.
     scale = GridScale(1 << 21)
     entropy = Fixed([0] * zeros + [(1 << 63) + 12345])
-    (value,) = draw_bulk(entropy, NormalLaw(scale), 1, 1)
+    (value,) = draw_bulk(entropy, NormalDistribution(scale), 1, 1)
     assert low < value / float(scale.steps) < high
 
 
 @pytest.mark.parametrize("sign", [0, 1])
-def test_a_wide_law_decides_a_tail_by_further_words(sign):
+def test_a_wide_distribution_decides_a_tail_by_further_words(sign):
     # The first word is 3 of 2^64, behind the sign; the second is not part of any row of digits.
     entropy = Fixed([sign << 63 | 3, 99, 1 << 63])
-    (value,) = draw_bulk(entropy, WideNormalLaw(GridScale(1 << 30)), 1, 1)
+    (value,) = draw_bulk(entropy, WideNormalDistribution(GridScale(1 << 30)), 1, 1)
     size = float(~value if sign else value) / 2**30
     assert size == pytest.approx(-NormalDist().inv_cdf(3.5 * 2.0**-64), rel=1e-9)
     assert (value < 0) == bool(sign)
@@ -121,24 +128,24 @@ def small_chunks(monkeypatch):
 
 @pytest.mark.parametrize("size", [1, 63, 64, CHUNK + 1, 3 * CHUNK])
 def test_a_seed_gives_one_stream_whatever_the_threads(small_chunks, size):
-    law = NormalLaw(GridScale(1000))
-    one, two = (draw_bulk(SeededEntropy(6), law, size, threads) for threads in (1, 2))
+    normal = NormalDistribution(GridScale(1000))
+    one, two = (draw_bulk(SeededEntropy(6), normal, size, threads) for threads in (1, 2))
     assert np.array_equal(one, two) and one.size == size
 
 
-def test_threads_draw_different_noise(laws, small_chunks):
-    drawn = draw_bulk(SystemEntropy(), NormalLaw(GridScale(5)), 5 * CHUNK + 7, 2)
+def test_threads_draw_different_noise(reference, small_chunks):
+    drawn = draw_bulk(SystemEntropy(), NormalDistribution(GridScale(5)), 5 * CHUNK + 7, 2)
     parts = [drawn[i * CHUNK :][:CHUNK] for i in range(5)]
     # |correlation| of two parts exceeds 6/sqrt(n) with probability 2e-9.
     apart = np.corrcoef(parts) - np.eye(5)
     assert np.abs(apart).max() < 6 / np.sqrt(CHUNK)
     # System noise: one false alarm in 10^6 runs.
-    assert laws.p_value(drawn, laws.gaussian, 5) > laws.FALSE_ALARM
+    assert reference.p_value(drawn, reference.gaussian, 5) > reference.FALSE_ALARM
 
 
 def test_used_words_are_zeroed():
     entropy = Fixed([])
-    draw_bulk(entropy, NormalLaw(GridScale(1 << 10)), 3000, 1)
+    draw_bulk(entropy, NormalDistribution(GridScale(1 << 10)), 3000, 1)
     assert len(entropy.handed) >= 2 and not any(words.any() for words in entropy.handed)
 
 
@@ -146,10 +153,10 @@ def test_the_source_draws_much_noise_in_bulk(monkeypatch):
     from dpcore.noise import source
 
     drawn = SeededNoise(2).gaussian(GridScale(100), (2, 5000), threads=2)
-    law = NormalLaw(GridScale(100))
-    assert np.array_equal(drawn.ravel(), draw_bulk(SeededEntropy(2), law, 10_000, 1))
+    normal = NormalDistribution(GridScale(100))
+    assert np.array_equal(drawn.ravel(), draw_bulk(SeededEntropy(2), normal, 10_000, 1))
     assert drawn.shape == (2, 5000) and drawn.dtype == np.int64
-    wide = draw_bulk(SeededEntropy(2), WideNormalLaw(GridScale(1 << 22)), 5000, 1)
+    wide = draw_bulk(SeededEntropy(2), WideNormalDistribution(GridScale(1 << 22)), 5000, 1)
     assert np.array_equal(SeededNoise(2).gaussian(GridScale(1 << 22), 5000), wide)
 
     def refuse(*_):

@@ -1,4 +1,4 @@
-"""The kernels against their twins: lazy digits on the same words, and exact laws."""
+"""The kernels against their twins: lazy digits on the same words, and exact distributions."""
 
 import random
 
@@ -98,23 +98,23 @@ def test_an_overflowing_result_is_left_to_python_integers(pair, k):
 @pytest.mark.parametrize("pair", PAIRS)
 @pytest.mark.parametrize("scale", [GridScale(1, 1), GridScale(5, 1), GridScale(4)])
 @pytest.mark.parametrize("bits", [2, 5])
-def test_lazy_digits_of_a_few_bits_have_the_exact_law(laws, pair, scale, bits):
+def test_lazy_digits_of_a_few_bits_have_the_exact_distribution(reference, pair, scale, bits):
     # Digits so short that ties and undecided floors are the rule.
-    _, exact, law = PAIRS[pair]
+    _, exact, kind = PAIRS[pair]
     stream = small_digits(17, bits)
     samples = [exact(stream, scale) for _ in range(4000)]
-    assert laws.p_value(samples, getattr(laws, law), scale.steps) > laws.FALSE_ALARM
+    assert reference.p_value(samples, getattr(reference, kind), scale.steps) > reference.FALSE_ALARM
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", ["gaussian", "laplace", "exponential"])
+@pytest.mark.parametrize("kind", ["gaussian", "laplace", "exponential"])
 @pytest.mark.parametrize("scale", [GridScale(1, 1), GridScale(5, 1)])
-def test_the_naive_twin_has_the_exact_law(laws, naive, law, scale):
+def test_the_naive_twin_has_the_exact_distribution(reference, naive, kind, scale):
     rng = random.Random(2)
     draw = {
         "gaussian": lambda: naive.normal(rng, scale.steps),
         "laplace": lambda: naive.exponential(rng, scale.steps, signed=True),
         "exponential": lambda: naive.exponential(rng, scale.steps),
-    }[law]
+    }[kind]
     samples = [draw() for _ in range(800)]
-    assert laws.p_value(samples, getattr(laws, law), scale.steps) > laws.FALSE_ALARM
+    assert reference.p_value(samples, getattr(reference, kind), scale.steps) > reference.FALSE_ALARM

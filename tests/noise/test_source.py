@@ -8,42 +8,45 @@ from dpcore.noise import deviates, source
 from dpcore.noise.scale import GridScale
 from dpcore.noise.source import NoiseSource, SeededNoise, SystemNoise
 
-LAWS = ["gaussian", "laplace", "geometric", "exponential"]
+KINDS = ["gaussian", "laplace", "geometric", "exponential"]
 TEST_SCALES = [GridScale(3, 3), GridScale(1), GridScale(7, 1), GridScale(12)]
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scale", TEST_SCALES)
-def test_samples_follow_the_exact_masses(laws, law, scale):
-    samples = getattr(SeededNoise(29), law)(scale, 20_000).astype(np.int64)
-    assert laws.p_value(samples, getattr(laws, law), scale.steps) > laws.FALSE_ALARM
+def test_samples_follow_the_exact_masses(reference, kind, scale):
+    samples = getattr(SeededNoise(29), kind)(scale, 20_000).astype(np.int64)
+    assert reference.p_value(samples, getattr(reference, kind), scale.steps) > reference.FALSE_ALARM
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_the_chi_square_tells_the_laws_apart(laws, law):
-    # Positive control: another law of about the same spread; a scale an eighth too large.
-    samples = getattr(SeededNoise(29), law)(GridScale(4), 20_000).astype(np.int64)
-    for other in LAWS:
-        if other != law:
-            assert laws.p_value(samples, getattr(laws, other), 4) < laws.FALSE_ALARM
-    assert laws.p_value(samples, getattr(laws, law), 4.5) < laws.FALSE_ALARM
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_chi_square_tells_the_distributions_apart(reference, kind):
+    # Positive control: another distribution of about the same spread; a scale an eighth too large.
+    samples = getattr(SeededNoise(29), kind)(GridScale(4), 20_000).astype(np.int64)
+    for other in KINDS:
+        if other != kind:
+            assert reference.p_value(samples, getattr(reference, other), 4) < reference.FALSE_ALARM
+    assert reference.p_value(samples, getattr(reference, kind), 4.5) < reference.FALSE_ALARM
 
 
-@pytest.mark.parametrize("law", ["gaussian", "laplace", "exponential"])
+@pytest.mark.parametrize("kind", ["gaussian", "laplace", "exponential"])
 @pytest.mark.parametrize("scale", [GridScale((1 << 50) + 7), GridScale((1 << 52) + 1, 1)])
-def test_wide_noise_has_the_exact_law_too(laws, law, scale):
+def test_wide_noise_has_the_exact_distribution_too(reference, kind, scale):
     # Flooring a floor: floor(floor(s X) / 2^48) is floor(X s / 2^48).
-    samples = getattr(SeededNoise(30), law)(scale, 10_000) >> 48
+    samples = getattr(SeededNoise(30), kind)(scale, 10_000) >> 48
     narrow = scale.steps / 2**48
-    assert laws.p_value(samples.astype(np.int64), getattr(laws, law), narrow) > laws.FALSE_ALARM
+    assert (
+        reference.p_value(samples.astype(np.int64), getattr(reference, kind), narrow)
+        > reference.FALSE_ALARM
+    )
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_a_scale_far_below_a_grid_step_moves_by_the_floor_alone(law):
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_scale_far_below_a_grid_step_moves_by_the_floor_alone(kind):
     # A scale of 2^-27 steps: a deviate of 2^27 would be needed for another value.
-    drawn = getattr(SeededNoise(1), law)(GridScale((1 << 53) - 1, 80), 200).astype(np.int64)
+    drawn = getattr(SeededNoise(1), kind)(GridScale((1 << 53) - 1, 80), 200).astype(np.int64)
     floors_of_both_signs = {"gaussian": {0, -1}, "laplace": {0, -1}}
-    assert set(drawn.tolist()) == floors_of_both_signs.get(law, {0})
+    assert set(drawn.tolist()) == floors_of_both_signs.get(kind, {0})
 
 
 def few_words(monkeypatch, words):
@@ -52,12 +55,12 @@ def few_words(monkeypatch, words):
         monkeypatch.setattr(source, name, getattr(source, name)._replace(words=words))
 
 
-@pytest.mark.parametrize("law", ["gaussian", "laplace", "exponential", "unwrapped_laplace"])
+@pytest.mark.parametrize("kind", ["gaussian", "laplace", "exponential", "unwrapped_laplace"])
 @pytest.mark.parametrize("scale", [GridScale(9, 2), GridScale((1 << 58) - 1)])
-def test_the_noise_does_not_depend_on_how_many_words_are_asked_for(monkeypatch, law, scale):
-    plenty = getattr(SeededNoise(1), law)(scale, 300)
+def test_the_noise_does_not_depend_on_how_many_words_are_asked_for(monkeypatch, kind, scale):
+    plenty = getattr(SeededNoise(1), kind)(scale, 300)
     few_words(monkeypatch, 1)
-    assert np.array_equal(getattr(SeededNoise(1), law)(scale, 300), plenty)
+    assert np.array_equal(getattr(SeededNoise(1), kind)(scale, 300), plenty)
 
 
 class DiscardingSource(NoiseSource):
@@ -67,18 +70,18 @@ class DiscardingSource(NoiseSource):
         return self._entropy.words(12)
 
 
-def test_dropping_an_unfinished_deviate_would_bias_the_law(laws, monkeypatch):
+def test_dropping_an_unfinished_deviate_would_bias_the_distribution(reference, monkeypatch):
     few_words(monkeypatch, 2)
     scale = GridScale(3)
     sound = SeededNoise(4).gaussian(scale, 4000)
     broken = DiscardingSource(SeededNoise(4)._entropy).gaussian(scale, 4000)
-    assert laws.p_value(sound, laws.gaussian, 3) > laws.FALSE_ALARM
-    assert laws.p_value(broken, laws.gaussian, 3) < laws.FALSE_ALARM
+    assert reference.p_value(sound, reference.gaussian, 3) > reference.FALSE_ALARM
+    assert reference.p_value(broken, reference.gaussian, 3) < reference.FALSE_ALARM
 
 
-def low_byte_p_value(laws, integers):
+def low_byte_p_value(reference, integers):
     counts = np.bincount(np.asarray(integers) % 256, minlength=256)
-    return laws.p_value_of_counts(counts, np.full(256, 1 / 256))
+    return reference.p_value_of_counts(counts, np.full(256, 1 / 256))
 
 
 def float_gaussian(scale, size):
@@ -87,34 +90,34 @@ def float_gaussian(scale, size):
     return np.floor(rng.standard_normal(size) * float(scale.steps)).astype(np.int64)
 
 
-@pytest.mark.parametrize("law", ["gaussian", "laplace", "geometric"])
+@pytest.mark.parametrize("kind", ["gaussian", "laplace", "geometric"])
 @pytest.mark.parametrize("scale", [GridScale(1 << 50), GridScale((1 << 56) + 1)])
-def test_every_low_bit_pattern_is_reached_whatever_is_hidden(laws, law, scale):
+def test_every_low_bit_pattern_is_reached_whatever_is_hidden(reference, kind, scale):
     # The precision attack looks for values that 0 + noise takes and 1 + noise never does.
-    drawn = getattr(SeededNoise(8), law)(scale, 10_000)
+    drawn = getattr(SeededNoise(8), kind)(scale, 10_000)
     for hidden in (0, 1):
-        assert low_byte_p_value(laws, drawn + hidden) > laws.FALSE_ALARM
+        assert low_byte_p_value(reference, drawn + hidden) > reference.FALSE_ALARM
 
 
-def test_the_precision_attack_finds_float_noise(laws):
+def test_the_precision_attack_finds_float_noise(reference):
     scale = GridScale((1 << 56) + 1)
     drawn = float_gaussian(scale, 10_000)
-    assert low_byte_p_value(laws, drawn) < laws.FALSE_ALARM
+    assert low_byte_p_value(reference, drawn) < reference.FALSE_ALARM
     # Of 0 + noise and 1 + noise nearly every value tells which it was by its last bit.
     assert np.mean(drawn % 2 == 0) > 0.9
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_shapes_and_types(law):
+@pytest.mark.parametrize("kind", KINDS)
+def test_shapes_and_types(kind):
     for size, shape in ((0, (0,)), (3, (3,)), ((), ()), ((2, 3), (2, 3))):
-        drawn = getattr(SeededNoise(1), law)(GridScale(5), size)
+        drawn = getattr(SeededNoise(1), kind)(GridScale(5), size)
         assert drawn.shape == shape
-        assert drawn.dtype == (np.uint64 if law == "exponential" else np.int64)
+        assert drawn.dtype == (np.uint64 if kind == "exponential" else np.int64)
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_a_seed_repeats_the_noise_and_another_does_not(law):
-    draw = [getattr(SeededNoise(seed), law)(GridScale(1 << 40), 50) for seed in (5, 5, 6)]
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_seed_repeats_the_noise_and_another_does_not(kind):
+    draw = [getattr(SeededNoise(seed), kind)(GridScale(1 << 40), 50) for seed in (5, 5, 6)]
     assert np.array_equal(draw[0], draw[1]) and not np.array_equal(draw[0], draw[2])
     assert SeededNoise(5).seeded and not SystemNoise().seeded
 
@@ -138,9 +141,11 @@ def test_values_beyond_64_bits_wrap_saturate_or_stay_wide(monkeypatch):
         return 0, 0, deviates.UNDECIDED
 
     wide = 2**64 + 5
-    law = source._Law(undecided, lambda stream, scale: stream.digit() * 0 + wide, 2)
+    distribution = source._Distribution(
+        undecided, lambda stream, scale: stream.digit() * 0 + wide, 2
+    )
     for name in ("_EXPONENTIAL", "_LAPLACE"):
-        monkeypatch.setattr(source, name, law)
+        monkeypatch.setattr(source, name, distribution)
     noise = SeededNoise(1)
     assert noise.laplace(GridScale(1), 3).tolist() == [5, 5, 5]
     assert noise.exponential(GridScale(1), 3).tolist() == [2**64 - 1] * 3
@@ -148,12 +153,12 @@ def test_values_beyond_64_bits_wrap_saturate_or_stay_wide(monkeypatch):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 256])
-def test_integers_below_are_uniform(laws, n):
+def test_integers_below_are_uniform(reference, n):
     drawn = SeededNoise(3).integers_below(n, 5000)
     assert drawn.dtype == np.int64 and set(drawn.tolist()) <= set(range(n))
     if n > 1:
         counts = np.bincount(drawn, minlength=n)
-        assert laws.p_value_of_counts(counts, np.full(n, 1 / n)) > laws.FALSE_ALARM
+        assert reference.p_value_of_counts(counts, np.full(n, 1 / n)) > reference.FALSE_ALARM
 
 
 def test_integers_below_at_the_limits():
@@ -165,12 +170,12 @@ def test_integers_below_at_the_limits():
             noise.integers_below(n)
 
 
-def test_permutations_are_uniform(laws):
+def test_permutations_are_uniform(reference):
     noise = SeededNoise(10)
     codes = [int(noise.permutation(4) @ (64, 16, 4, 1)) for _ in range(3000)]
     counts = np.unique(codes, return_counts=True)[1]
     assert counts.size == 24
-    assert laws.p_value_of_counts(counts, np.full(24, 1 / 24)) > laws.FALSE_ALARM
+    assert reference.p_value_of_counts(counts, np.full(24, 1 / 24)) > reference.FALSE_ALARM
     assert noise.permutation(0).size == 0
 
 

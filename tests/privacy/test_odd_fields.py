@@ -209,7 +209,9 @@ def others():
     yield walk(base, (0.5, 1.0), 1e-6, (1.0, 1.0), 0.4, (0.0, 0.0), asked)
     reduction = part("dpcore_accuracy_first.noise_chain.mechanism:NoiseReduction")
     yield reduction(RowCount("l1"), (0.5, 1.0), 0.5, 1.0, asked)
-    yield part("dpcore_accounting.laws.continuous_law:ContinuousLaw")((("normal", 1.0),))
+    yield part("dpcore_accounting.distributions.continuous_distribution:ContinuousDistribution")(
+        (("normal", 1.0),)
+    )
     ridge = make_problem(Rows(np.zeros((4, 3)), np.ones(4)), ADD, Squared())
     models = part("dpcore_tukey.part_models:PartModels")(ridge, 9)
     yield part("dpcore_tukey.kendall_scores:KendallScores")(ridge, (0,))
@@ -231,11 +233,11 @@ def losses():
 
 def mechanisms():
     yield from (Gaussian(8.0), Laplace(8.0), part("dpcore.mechanisms.geometric:Geometric")(8.0))
-    laws, selections = "dpcore_accounting.laws.", "dpcore_accounting.selections."
-    law = part(f"{laws}integer_law:IntegerLaw")(-1, (1, 2, 1))
+    distributions, selections = "dpcore_accounting.distributions.", "dpcore_accounting.selections."
+    distribution = part(f"{distributions}integer_distribution:IntegerDistribution")(-1, (1, 2, 1))
     yield from (
-        part(f"{laws}table_noise:TableNoise")(law, 1),
-        part(f"{laws}noisy_maximum:TableMaximum")(law, 2),
+        part(f"{distributions}table_noise:TableNoise")(distribution, 1),
+        part(f"{distributions}noisy_maximum:TableMaximum")(distribution, 2),
     )
     yield part(f"{selections}exponential:Exponential")(8.0)
     yield part("dpcore_frank_wolfe.grouped_exponential:GroupedExponential")(8.0)

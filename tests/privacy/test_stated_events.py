@@ -76,6 +76,6 @@ def test_a_delta_of_one_is_refused():
         ((True, 1), (1, 2)),
     ],
 )
-def test_weights_that_are_no_two_laws_are_refused(p, q):
+def test_weights_that_are_no_two_distributions_are_refused(p, q):
     with pytest.raises(InvalidInputError, match="Expected"):
         DominatingPairDpEvent(p, q)

@@ -156,7 +156,7 @@ def check_pool_messages_are_noisy(optimizer: Optimizer) -> Tested:
             ), "A message of zeros: noise is missing."
     return Tested(
         "the rules of a run, and its messages, none of which is zero",
-        not_tested=("the law of the users' noise: the pool's own tests have it",),
+        not_tested=("the distribution of the users' noise: the pool's own tests have it",),
     )
 
 

@@ -25,7 +25,7 @@ class FixedSizeSample(Sample):
 
     For the relations under which the number of rows is public; add-or-remove-one is refused. The
     row in which two tables differ is in the sample with probability ``sample_size / n``, and the
-    other rows in it have the same law on both, so what moves is the sum's own sensitivity.
+    other rows in it have the same distribution on both, so what moves is the sum's own sensitivity.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 """The loops over the rows that users drew, of all users at once, and the first stage of the Skellam
-law."""
+distribution."""
 
 import numpy as np
 
@@ -60,9 +60,9 @@ def integer_first(
     out: np.ndarray,
     pending: np.ndarray,
 ) -> int:
-    """Fill ``out`` with integers of a symmetric law, each decided by ``bits`` bits, cut from
-    ``words`` in turn: the sign first, then v. Return how many are undecided: ``pending`` (int64)
-    lists them, and ``out`` holds their bits.
+    """Fill ``out`` with integers of a symmetric distribution, each decided by ``bits`` bits, cut
+    from ``words`` in turn: the sign first, then v. Return how many are undecided: ``pending``
+    (int64) lists them, and ``out`` holds their bits.
 
     ``low``, ``high`` (uint32, falling) : around ``2**bits`` P(X >= k); the last is open at both
     sides. ``guide`` (uint32) : by the leading bits of v, how many of ``low`` from k = 1 on are

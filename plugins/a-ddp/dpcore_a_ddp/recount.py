@@ -50,7 +50,7 @@ def recount(
 
 
 def recounted_delta(rounds: int, noise_multiplier: float, p: float, epsilon: float) -> float:
-    """Return delta by Theorem 1 of Cheng et al. 2020, in floats, with SciPy's laws."""
+    """Return delta by Theorem 1 of Cheng et al. 2020, in floats, with SciPy's distributions."""
     from scipy.special import log_ndtr
     from scipy.stats import binom
 

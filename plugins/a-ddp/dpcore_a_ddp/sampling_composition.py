@@ -31,7 +31,7 @@ from dpcore_accounting.smallest_epsilon import smallest_epsilon
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore_a_ddp.draw_law import DrawLaw
+    from dpcore_a_ddp.draw_distribution import DrawDistribution
 
 __all__ = [
     "SamplingCompositionAccountant",
@@ -54,7 +54,7 @@ def delta_after(rounds: int, noise_multiplier: float, p: float, epsilon: float) 
     _check_values(noise_multiplier, p)
     if rounds == 0:
         return 0.0
-    return _law(((Round(noise_multiplier, p), rounds),)).delta_up(epsilon)
+    return _distribution(((Round(noise_multiplier, p), rounds),)).delta_up(epsilon)
 
 
 @cached_by_value(maxsize=2**16)
@@ -91,23 +91,24 @@ def _step(noise_multiplier: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def _law(rounds: Rounds) -> DrawLaw:
-    """Return the law after these rounds; the one before the last kind is kept for the next call."""
-    from dpcore_a_ddp.draw_law import NO_DRAWS
+def _distribution(rounds: Rounds) -> DrawDistribution:
+    """Return the distribution after these rounds; the one before the last kind is kept for the next
+    call."""
+    from dpcore_a_ddp.draw_distribution import NO_DRAWS
 
     if not rounds:
         return NO_DRAWS
     for end in range(_STRIDE, len(rounds), _STRIDE):
-        _law(rounds[:end])  # so that none goes deeper than that
+        _distribution(rounds[:end])  # so that none goes deeper than that
     (noise_multiplier, p), count = rounds[-1]
-    return _law(rounds[:-1]).after(count, _step(noise_multiplier), p)
+    return _distribution(rounds[:-1]).after(count, _step(noise_multiplier), p)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SamplingCompositionAccountant(JointAccountant):
-    """Bounds delta at the budget's epsilon by the law of how often a row is drawn: Theorem 1 of
-    Cheng et al. 2020, see above. Exact for releases over all rows; it knows no amplification in
-    epsilon. Not fully adaptive."""
+    """Bounds delta at the budget's epsilon by the distribution of how often a row is drawn: Theorem
+    1 of Cheng et al. 2020, see above. Exact for releases over all rows; it knows no amplification
+    in epsilon. Not fully adaptive."""
 
     name: ClassVar[str] = "sampling-composition"
     unit: ClassVar[str] = "delta at the budget's epsilon"
@@ -118,14 +119,14 @@ class SamplingCompositionAccountant(JointAccountant):
         return self.delta
 
     def _composed(self, rounds: Rounds) -> float:
-        return _law(rounds).delta_up(self.epsilon)
+        return _distribution(rounds).delta_up(self.epsilon)
 
     def get_epsilon(self, delta: float) -> float:
         delta = AdditiveAccountant.validated_delta(delta)
         if not self.rounds:
             return 0.0
-        law = _law(self.rounds)
-        return smallest_epsilon(lambda e: law.delta_up(e) <= delta, self.epsilon, 1e-9)
+        distribution = _distribution(self.rounds)
+        return smallest_epsilon(lambda e: distribution.delta_up(e) <= delta, self.epsilon, 1e-9)
 
 
 def most_rounds(holds: Callable[[int], bool]) -> int:

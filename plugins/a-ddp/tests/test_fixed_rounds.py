@@ -62,8 +62,8 @@ class Stopped:
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", ["replace-one", "replace-special"])
 def test_unequal_budgets_join_as_many_rounds_as_each_holds(relation):
-    """Counted again by other laws: of replace-one the same curve, of replace-special neighbours
-    that the bound covers, so that it may be above them."""
+    """Counted again by other distributions: of replace-one the same curve, of replace-special
+    neighbours that the bound covers, so that it may be above them."""
     rules, pool = agreed(relation)
     # The public budget is that of the lower medians, and so many rounds are for it.
     assert pool.rounds_allowed[1] == 200

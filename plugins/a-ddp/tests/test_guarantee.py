@@ -118,7 +118,8 @@ def test_a_user_stops_one_round_earlier_than_the_paper_does(epsilon):
     rounds=st.integers(1, 40),
 )
 def test_no_user_ever_spends_more_than_its_budget(users, multiplier, rate, relation, seed, rounds):
-    # Whatever the sizes, budgets, rates and drop-outs: counted again in floats by SciPy's laws.
+    # Whatever the sizes, budgets, rates and drop-outs: counted again in floats by SciPy's
+    # distributions.
     owners = [User(f"u{i}", n, e, d) for i, (n, e, d) in enumerate(users)]
     n_rows, rng = sum(user.n_rows for user in owners), np.random.default_rng(seed)
     data = dataset_from_arrays(

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import random as random_rows
 
 from dpcore_a_ddp.kernels import add_drawn, drawn_margins
-from dpcore_a_ddp.skellam_noise.law import SkellamLaw, tail_sums
+from dpcore_a_ddp.skellam_noise.distribution import SkellamDistribution, tail_sums
 
 
 def naive_margins(X, rows, w):
@@ -85,16 +85,16 @@ def naive_first(words, bits, tails):
     return found
 
 
-def test_the_first_stage_of_the_skellam_law_decides_what_its_digits_do():
+def test_the_first_stage_of_the_skellam_distribution_decides_what_its_digits_do():
     variance = Fraction(9)
-    law = SkellamLaw(variance)
+    distribution = SkellamDistribution(variance)
     low, _ = tail_sums(variance, 200)
     tails = [Fraction(x, 1 << 200) for x in low]
     words = np.random.default_rng(7).integers(2**64, size=200, dtype=np.uint64)
-    expected = naive_first(words, law.bits, tails)
+    expected = naive_first(words, distribution.bits, tails)
     out = np.empty(len(expected), dtype=np.int64)
     # A word more, as the kernel looks one ahead.
-    pending = set(law.first(np.append(words, np.uint64(0)), out).tolist())
+    pending = set(distribution.first(np.append(words, np.uint64(0)), out).tolist())
     decided = [i for i, value in enumerate(expected) if value is not None and i not in pending]
     assert [int(out[i]) for i in decided] == [expected[i] for i in decided]
     # What the digits leave open is listed, and next to nothing else is.

@@ -1,5 +1,5 @@
 """Composition by the number of rounds in which a row is drawn: exact where it is exact, never below
-a law worked out by hand elsewhere, and a filter for schedules fixed beforehand."""
+a distribution worked out by hand elsewhere, and a filter for schedules fixed beforehand."""
 
 import itertools
 import math
@@ -21,7 +21,7 @@ from dpcore.plugin.parts import (
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
 )
-from dpcore_a_ddp.draw_law import NO_DRAWS, hits_of
+from dpcore_a_ddp.draw_distribution import NO_DRAWS, hits_of
 from dpcore_a_ddp.sampling_composition import (
     SamplingCompositionAccountant,
     delta_after,
@@ -61,11 +61,11 @@ def by_every_pattern(schedule, epsilon):
         return total
 
 
-def law_of(schedule):
-    law = NO_DRAWS
+def distribution_of(schedule):
+    distribution = NO_DRAWS
     for m, p in schedule:
-        law = law.after(1, math.nextafter(1 / m / m, math.inf), p)
-    return law
+        distribution = distribution.after(1, math.nextafter(1 / m / m, math.inf), p)
+    return distribution
 
 
 @settings(max_examples=150, deadline=None)
@@ -100,7 +100,7 @@ def test_the_fast_curve_warns_of_nothing_at_any_scale(epsilon):
 
 @pytest.mark.parametrize("p", [1e-6, 0.01, 0.3, 0.5, 0.99, 1.0])
 @pytest.mark.parametrize("rounds", [1, 7, 500])
-def test_the_law_of_the_hits_is_the_binomial_from_above(rounds, p):
+def test_the_distribution_of_the_hits_is_the_binomial_from_above(rounds, p):
     first, mass, lost, slack = hits_of(rounds, p)
     assert slack < 1e-9
     with mp.workdps(60):
@@ -140,7 +140,7 @@ def test_every_row_every_round_is_gaussian_composition():
 )
 def test_any_fixed_schedule_is_bounded_from_above_and_not_by_much(schedule, epsilon):
     exact = by_every_pattern(schedule, epsilon)
-    found = law_of(schedule).delta_up(epsilon)
+    found = distribution_of(schedule).delta_up(epsilon)
     assert found >= exact
     # Steps on the lattice are at most 1/64 too long.
     longer = by_every_pattern([(m / math.sqrt(65 / 64), p) for m, p in schedule], epsilon)
@@ -150,27 +150,27 @@ def test_any_fixed_schedule_is_bounded_from_above_and_not_by_much(schedule, epsi
 def test_only_the_probability_changes_is_exact():
     schedule = [(1.5, 0.1), (1.5, 0.4), (1.5, 0.02), (1.5, 1.0)]
     exact = by_every_pattern(schedule, 0.7)
-    assert exact <= law_of(schedule).delta_up(0.7) <= exact * (1 + 1e-7)
+    assert exact <= distribution_of(schedule).delta_up(0.7) <= exact * (1 + 1e-7)
 
 
 def test_a_long_schedule_of_changing_noise_stays_small_and_above():
-    law = NO_DRAWS
+    distribution = NO_DRAWS
     for k in range(400):
-        law = law.after(1, (3 + k / 100) ** -2, 0.5)
-    assert law.mass.size <= 2**15
+        distribution = distribution.after(1, (3 + k / 100) ** -2, 0.5)
+    assert distribution.mass.size <= 2**15
     squares = sum((3 + k / 100) ** -2 for k in range(400)) / 2
     # Nearly normal around its mean: above the curve there, and not far.
-    assert law.delta_up(2.0) >= float(exact_gaussian(math.sqrt(squares), 2.0))
-    assert law.delta_up(2.0) <= float(exact_gaussian(math.sqrt(squares * 1.1), 2.0))
+    assert distribution.delta_up(2.0) >= float(exact_gaussian(math.sqrt(squares), 2.0))
+    assert distribution.delta_up(2.0) <= float(exact_gaussian(math.sqrt(squares * 1.1), 2.0))
 
 
 def test_noise_of_other_orders_of_magnitude_stays_small_and_above():
     schedule = [(0.1, 0.5), (1000.0, 0.5), (1e5, 1.0), (0.3, 0.2)] * 2
-    law = law_of(schedule)
-    assert law.mass.size <= 2**15
+    distribution = distribution_of(schedule)
+    assert distribution.mass.size <= 2**15
     for epsilon in (1.0, 30.0):
         exact = by_every_pattern(schedule, epsilon)
-        assert exact <= law.delta_up(epsilon) <= exact * 1.01
+        assert exact <= distribution.delta_up(epsilon) <= exact * 1.01
     many = NO_DRAWS.after(5000, 1e-6, 0.5).after(3, 100.0, 0.5).after(5000, 1e-6, 0.5)
     assert many.mass.size <= 2**15
 

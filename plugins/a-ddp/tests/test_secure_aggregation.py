@@ -150,7 +150,7 @@ def test_rules_without_an_honest_user_are_refused(changes):
 
 
 @pytest.mark.slow
-def test_the_sum_of_all_shares_is_drawn_as_one_of_their_law():
+def test_the_sum_of_all_shares_is_drawn_as_one_of_their_distribution():
     # 7 x 400 values of the sum at once and share by share: mean squares, each within a fifth of
     # 12/5 sigma^2 with probability above 1 - 1e-9.
     data = make_data(120)
@@ -161,7 +161,7 @@ def test_the_sum_of_all_shares_is_drawn_as_one_of_their_law():
     expected = 12 * float(rules.mechanism.variance(rules.sensitivity))
     for drawn in (once, shares):
         assert (drawn**2).mean() == pytest.approx(expected, rel=0.2)
-    # Too wide for the law's table: drawn share by share.
+    # Too wide for the distribution's table: drawn share by share.
     wide = make_rules(data, threshold=1, colluding=0)
     assert wide.draw_sum(noise, 12).shape == (7,)
 

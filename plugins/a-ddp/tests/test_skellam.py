@@ -8,7 +8,7 @@ import pytest
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import SeededNoise, Sensitivity, SkellamDpEvent
-from dpcore_a_ddp.skellam_noise.law import draw_skellam
+from dpcore_a_ddp.skellam_noise.distribution import draw_skellam
 from dpcore_a_ddp.skellam_noise.mechanism import Skellam, skellam_event
 from dpcore_lab.checks import check_mechanism
 

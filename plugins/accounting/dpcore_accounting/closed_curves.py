@@ -4,9 +4,9 @@
 (Kairouz, Oh & Viswanath 2015).
 
 **Bounded range** e:  (e^(e/2) - e^(x/2))^2 / (e^e - 1)  for 0 <= x <= e, then 0. The log-ratio of
-two neighbours' laws is in some [s, s + e], -e <= s <= 0: with a = e^s, E = e^e two outcomes of
-ratios a and a E dominate them (``dpcore.accountants.gaussian_mu``), for which, with g = e^x
-between, H = (1 - a) (E - g / a) / (E - 1). It is largest at a^2 = g / E, where it is the value
+two neighbours' distributions is in some [s, s + e], -e <= s <= 0: with a = e^s, E = e^e two
+outcomes of ratios a and a E dominate them (``dpcore.accountants.gaussian_mu``), for which, with g =
+e^x between, H = (1 - a) (E - g / a) / (E - 1). It is largest at a^2 = g / E, where it is the value
 above (Dong, Durfee & Rogers 2020, section 4), convex in g. It is worse than any of them: of many
 selections alone zCDP gives less.
 
@@ -16,7 +16,8 @@ a single one, moving by t. H of the two is the mean of H_2(x - L), L <= t_1 the 
 For 0 <= x <= t: x - L >= -t_2, where 1 - H_2(y) = min(1, e^((y - t_2) / 2)), at least
 e^((x - t) / 2) as y >= x - t_1. Above t both are 0; the other halves follow.
 
-**A pair** of two laws over a few outcomes:  sum of max(0, p - e^x q), the larger of two directions.
+**A pair** of two distributions over a few outcomes:  sum of max(0, p - e^x q), the larger of two
+directions.
 """
 
 from __future__ import annotations
@@ -105,9 +106,9 @@ def _pair(event: DominatingPairDpEvent) -> Half:
     """The larger of the two directions: which one a release has may change from one to the next.
 
     p and e^x q are right to ``FUNCTION_ERROR``, relative, so that beyond the largest finite ratio
-    nothing is left but the outcomes that one law alone has.
+    nothing is left but the outcomes that one distribution alone has.
     """
-    p, q = (np.array([weight / sum(law) for weight in law], float) for law in (event.p, event.q))
+    p, q = (np.array([weight / sum(each) for weight in each], float) for each in (event.p, event.q))
     ratios = np.abs(array_log(p) - array_log(q))
     most = float(ratios[np.isfinite(ratios)].max(initial=0.0)) * (1 + MARGIN) + _PAIR_ERROR
 

@@ -10,10 +10,10 @@ relation under which the ``d_j`` hold:
   hockey-stick divergence is jointly convex as every f-divergence is (Csiszar 1967). It is never
   above what follows from the first at any order, whose conversion is linear in those exponentials.
 
-The law of the *mixture* of normals in one dimension is no bound: the release may tell j. Both sums
-hold of a pair of laws too: N(d_j / sigma, 1) and N(0, 1) with j shown, drawn alike on both sides,
-has the mean for its curve. So that pair dominates the release, and several releases compose as
-their pairs do (Zhu, Dong & Wang 2022, Theorem 10).
+The distribution of the *mixture* of normals in one dimension is no bound: the release may tell j.
+Both sums hold of a pair of distributions too: N(d_j / sigma, 1) and N(0, 1) with j shown, drawn
+alike on both sides, has the mean for its curve. So that pair dominates the release, and several
+releases compose as their pairs do (Zhu, Dong & Wang 2022, Theorem 10).
 
 A function that grows in ``d`` may be summed over few points. Where it is convex between two of
 them, the weight of a ``d_j`` there is split so that the mean stays; where it is concave, all weight
@@ -81,8 +81,8 @@ def mixture_curve_up(event: RandomizedSensitivityGaussian, epsilon: Fraction) ->
 
 @cached_by_value(maxsize=256)
 def mixture_shifts_up(event: RandomizedSensitivityGaussian) -> tuple[tuple[float, float], ...]:
-    """Return few shifts of normal laws, rounded up, and their shares, nearest, that come to no less
-    than those of the event, at every epsilon."""
+    """Return few shifts of normal distributions, rounded up, and their shares, nearest, that come
+    to no less than those of the event, at every epsilon."""
     atoms = _atoms(event.deltas, event.weights)
     if len(atoms) > _FEW:
         atoms = _spread(event.deltas, event.weights, _NOWHERE)

@@ -28,9 +28,9 @@ Counts = tuple[tuple[DpEvent, int], ...]
 @dataclass(frozen=True, kw_only=True)
 class PldAccountant(JointAccountant):
     """Bounds delta at the budget's epsilon by the convolution of privacy losses. Of each release it
-    takes the loss of a pair of laws that dominates it (``privacy_loss_curves``), on a grid, from
-    above (``privacy_loss_distributions``, after Doroshenko et al. 2022), and then their sum
-    (``privacy_loss_composition``). Every error is on the upper side.
+    takes the loss of a pair of distributions that dominates it (``privacy_loss_curves``), on a
+    grid, from above (``privacy_loss_distributions``, after Doroshenko et al. 2022), and then their
+    sum (``privacy_loss_composition``). Every error is on the upper side.
 
     The theorem is about releases that were fixed beforehand (Zhu, Dong & Wang 2022, Theorem 10):
     not fully adaptive. Planned for a schedule, the whole budget is charged with its first release,

@@ -1,14 +1,15 @@
 """The delta of a fixed schedule, from above: sums of independent losses by fast Fourier transforms.
 
-Releases whose laws are dominated by pairs are together dominated by the product of these, also
-where each is asked by earlier outputs, in any order (Zhu, Dong & Wang 2022, Theorem 10; which of
-the pairs that are left comes next is fixed given the history, so that induction holds). With L the
-sum of the losses (``privacy_loss_distributions``),  delta(epsilon) = E max(0, 1 - e^(epsilon -
+Releases whose distributions are dominated by pairs are together dominated by the product of these,
+also where each is asked by earlier outputs, in any order (Zhu, Dong & Wang 2022, Theorem 10; which
+of the pairs that are left comes next is fixed given the history, so that induction holds). With L
+the sum of the losses (``privacy_loss_distributions``),  delta(epsilon) = E max(0, 1 - e^(epsilon -
 L)),  in which an infinite loss counts 1: the probability that there is one, and what finite losses
 come to without.
 
-**Tilted.** Let a be the law of a loss and b(x) = a(x) e^(tx) / M, for one t >= 0 and any number M,
-about the sum of the numerators. With B the convolution of all b, and K the sum of all ln M,
+**Tilted.** Let a be the distribution of a loss and b(x) = a(x) e^(tx) / M, for one t >= 0 and any
+number M, about the sum of the numerators. With B the convolution of all b, and K the sum of all ln
+M,
 
     delta = e^(K - t epsilon) sum over x > epsilon of  w(x) B(x),  w(x) = (1 - e^(epsilon - x))
             e^(-t (x - epsilon)).
@@ -43,7 +44,11 @@ import numpy as np
 from dpcore.plugin import ordered_dot, ordered_norm, ordered_sum
 from dpcore.plugin.parts import DpEvent, cached_by_value
 from dpcore_accounting.privacy_loss_curves import Curve, curves_of
-from dpcore_accounting.privacy_loss_distributions import DENSITY, LossLaw, law_of
+from dpcore_accounting.privacy_loss_distributions import (
+    DENSITY,
+    PrivacyLossDistribution,
+    loss_distribution,
+)
 from dpcore_accounting.reproducible.array_functions import array_exp, array_expm1, array_log
 
 __all__ = ["composed_delta_up"]
@@ -67,7 +72,7 @@ _UP = 1 + 2.0**-30
 _UNDERFLOW = 2.0**-900
 """2^-1074 for each bound, over the finest grid, and over 2^60 releases."""
 
-Counted = Sequence[tuple[LossLaw, int]]
+Counted = Sequence[tuple[PrivacyLossDistribution, int]]
 Parts = tuple[np.ndarray, np.ndarray]
 """Real and imaginary parts."""
 
@@ -95,44 +100,45 @@ def _one_order(curves: Sequence[tuple[Curve, int]], epsilon: float, about: float
         2.0 ** round(math.log2(math.sqrt(squares / total) / density)),
         2.0 ** (math.frexp(longest)[1] - _KNOT_BITS),
     )
-    laws = _laws(curves, step, about, density)
-    if any(law.infinite >= 1.0 for law, _ in laws):
+    counted = _counted(curves, step, about, density)
+    if any(distribution.infinite >= 1.0 for distribution, _ in counted):
         return 1.0
-    if epsilon >= sum(count * float(law.losses[-1]) for law, count in laws):
-        return _infinite(laws)
-    tilt = _tilt(laws, epsilon)
+    if epsilon >= sum(count * float(distribution.losses[-1]) for distribution, count in counted):
+        return _infinite(counted)
+    tilt = _tilt(counted, epsilon)
     # Splitting an interval adds at most a quarter of its square to a variance, so that epsilon
     # grows by at most an eighth of total * tilt * step^2.
     enough = math.sqrt(_COARSE * epsilon / (total * tilt)) if tilt else step
-    while enough > 2 * step or _points(laws, tilt, step) > _MOST_POINTS:
+    while enough > 2 * step or _points(counted, tilt, step) > _MOST_POINTS:
         step *= 2.0 ** max(1, math.floor(math.log2(enough / step)))
         if step > _LARGEST_STEP:
             return 1.0
-        laws = _laws(curves, step, about, density)
-        if any(law.infinite >= 1.0 for law, _ in laws):
+        counted = _counted(curves, step, about, density)
+        if any(distribution.infinite >= 1.0 for distribution, _ in counted):
             return 1.0
-        tilt = _tilt(laws, epsilon)
-    points = _points(laws, tilt, step)
-    first = round(_moments(laws, tilt)[1] / step) - points // 2
+        tilt = _tilt(counted, epsilon)
+    points = _points(counted, tilt, step)
+    first = round(_moments(counted, tilt)[1] / step) - points // 2
     while True:
-        missing = _beyond(laws, tilt, (first + points) * step)
+        missing = _beyond(counted, tilt, (first + points) * step)
         if missing <= _SMALL * about or points >= _MOST_POINTS:
             break
         points *= 2
-    return (_finite_delta(laws, tilt, step, first, points, epsilon) + missing) * _UP + _infinite(
-        laws
-    )
+    finite = _finite_delta(counted, tilt, step, first, points, epsilon) + missing
+    return finite * _UP + _infinite(counted)
 
 
-def _infinite(laws: Counted) -> float:
+def _infinite(counted: Counted) -> float:
     """Return the probability, rounded up, that some loss is infinite."""
-    none = sum(count * math.log1p(-law.infinite) for law, count in laws)
+    none = sum(count * math.log1p(-distribution.infinite) for distribution, count in counted)
     return -math.expm1(none) * _UP + _UNDERFLOW
 
 
-def _laws(curves: Sequence[tuple[Curve, int]], step: float, about: float, density: int) -> Counted:
+def _counted(
+    curves: Sequence[tuple[Curve, int]], step: float, about: float, density: int
+) -> Counted:
     negligible = _SMALL * about / sum(count for _, count in curves)
-    return [(law_of(curve, step, negligible, density), count) for curve, count in curves]
+    return [(loss_distribution(curve, step, negligible, density), count) for curve, count in curves]
 
 
 def _density(total: int, about: float) -> int:
@@ -145,62 +151,64 @@ def _density(total: int, about: float) -> int:
     return max(DENSITY, math.ceil(math.sqrt(50 * -math.log(about) / total)))
 
 
-def _points(laws: Counted, tilt: float, step: float) -> int:
+def _points(counted: Counted, tilt: float, step: float) -> int:
     """Return about the length of the window, a power of 2."""
-    spread = _moments(laws, tilt)[2]
+    spread = _moments(counted, tilt)[2]
     return int(2 ** math.ceil(math.log2(2 * _SIDE * spread / step + 64)))
 
 
-def _moments(laws: Counted, tilt: float) -> tuple[float, float, float]:
+def _moments(counted: Counted, tilt: float) -> tuple[float, float, float]:
     """Return the sum of all ln M, and mean and standard deviation of the tilted sum."""
     log_all = mean = variance = 0.0
-    for law, count in laws:
-        log_m, tilted = _tilted(law, tilt)
-        here = float(ordered_dot(tilted, law.losses))
+    for distribution, count in counted:
+        log_m, tilted = _tilted(distribution, tilt)
+        here = float(ordered_dot(tilted, distribution.losses))
         log_all, mean = log_all + count * log_m, mean + count * here
-        variance += count * float(ordered_dot(tilted, (law.losses - here) ** 2))
+        variance += count * float(ordered_dot(tilted, (distribution.losses - here) ** 2))
     return log_all, mean, math.sqrt(variance)
 
 
-def _tilted(law: LossLaw, tilt: float) -> tuple[float, np.ndarray]:
-    exponents = tilt * law.losses + array_log(law.probabilities)
+def _tilted(distribution: PrivacyLossDistribution, tilt: float) -> tuple[float, np.ndarray]:
+    exponents = tilt * distribution.losses + array_log(distribution.probabilities)
     top = float(exponents.max())
     log_m = top + math.log(ordered_sum(array_exp(exponents - top)))
     return log_m, array_exp(exponents - log_m)
 
 
-def _tilt(laws: Counted, epsilon: float) -> float:
+def _tilt(counted: Counted, epsilon: float) -> float:
     """Return about the tilt with which the mean of the sum is ``epsilon``, 0 if it is above. What
     follows holds for every tilt."""
-    if epsilon <= 0.0 or _moments(laws, 0.0)[1] >= epsilon:
+    if epsilon <= 0.0 or _moments(counted, 0.0)[1] >= epsilon:
         return 0.0
-    most = sum(count * float(law.losses[-1]) for law, count in laws)
+    most = sum(count * float(distribution.losses[-1]) for distribution, count in counted)
     aim = min(epsilon, most * (1 - 2.0**-20))
     low, high = 0.0, 1 / epsilon
-    while high < 2.0**60 / epsilon and _moments(laws, high)[1] < aim:
+    while high < 2.0**60 / epsilon and _moments(counted, high)[1] < aim:
         low, high = high, 4 * high
     for _ in range(20):
         middle = (low + high) / 2
-        low, high = (middle, high) if _moments(laws, middle)[1] < aim else (low, middle)
+        low, high = (middle, high) if _moments(counted, middle)[1] < aim else (low, middle)
     return high
 
 
 def _finite_delta(
-    laws: Counted, tilt: float, step: float, first: int, points: int, epsilon: float
+    counted: Counted, tilt: float, step: float, first: int, points: int, epsilon: float
 ) -> float:
     """Return the finite part of delta, from above, but for what belongs above the window of so many
     points from ``first``."""
     product = np.ones(points // 2 + 1), np.zeros(points // 2 + 1)
     log_all = relative = error = longest = 0.0
     transform = 16 * math.log2(points) * _UNIT
-    for law, count in laws:
-        log_m, tilted = _tilted(law, tilt)
-        b = np.bincount(law.steps % points, weights=tilted, minlength=points)
+    for distribution, count in counted:
+        log_m, tilted = _tilted(distribution, tilt)
+        b = np.bincount(distribution.steps % points, weights=tilted, minlength=points)
         product = _times(product, _power(np.fft.rfft(b), count))
         norm = ordered_norm(b)
         log_all, longest = log_all + count * log_m, max(longest, norm)
         error += count * (transform + 4 * _UNIT) * norm
-        extent = np.max(np.abs(tilt * law.losses) + np.abs(array_log(law.probabilities)))
+        extent = np.max(
+            np.abs(tilt * distribution.losses) + np.abs(array_log(distribution.probabilities))
+        )
         relative += count * 2.0**-49 * (2 + float(extent) + abs(log_m))
     places = np.arange(max(first, math.floor(epsilon / step) + 1), first + points)
     composed = np.fft.irfft(product[0] + 1j * product[1], points)[places % points]
@@ -234,15 +242,15 @@ def _times(left: Parts, right: Parts) -> Parts:
     )
 
 
-def _beyond(laws: Counted, tilt: float, top: float) -> float:
+def _beyond(counted: Counted, tilt: float, top: float) -> float:
     """Return a bound of the probability that a finite sum is at ``top`` or above."""
-    if top > sum(count * float(law.losses[-1]) for law, count in laws):
+    if top > sum(count * float(distribution.losses[-1]) for distribution, count in counted):
         return 0.0
-    _, mean, spread = _moments(laws, tilt)
+    _, mean, spread = _moments(counted, tilt)
     least = math.inf
     for share in (0.125, 0.25, 0.5, 0.75, 1.0, 1.5):
         s = tilt + share * max(top - mean, spread) / spread**2 if spread else tilt
-        log_all = _moments(laws, s)[0]
+        log_all = _moments(counted, s)[0]
         least = min(least, log_all - s * top + 2.0**-40 * (1 + abs(s * top) + abs(log_all)))
     return _exp(least)
 

@@ -1,11 +1,12 @@
-"""Curves of privacy losses: H(x), the delta at epsilon = x, over all real x, of a pair of laws by
-which a release is dominated, between a lower and an upper bound.
+"""Curves of privacy losses: H(x), the delta at epsilon = x, over all real x, of a pair of
+distributions by which a release is dominated, between a lower and an upper bound.
 
 H(x) = sup over S of P(S) - e^x Q(S). A pair dominates a release if its H is at least that of the
-release's laws on any two neighbours, at every x (Zhu, Dong & Wang 2022, Definition 7). Any H that
-is convex in e^x, is 1 at -infinity and falls from at least 1 - e^x is that of some pair. (Q, P) has
-the other half of it,  H'(-x) = 1 - e^-x + e^-x H(x). Curves here are their own other half, so that
-they hold for both orders of two neighbours, but for a Poisson sample's, which has one for each.
+release's distributions on any two neighbours, at every x (Zhu, Dong & Wang 2022, Definition 7). Any
+H that is convex in e^x, is 1 at -infinity and falls from at least 1 - e^x is that of some pair. (Q,
+P) has the other half of it,  H'(-x) = 1 - e^-x + e^-x H(x). Curves here are their own other half,
+so that they hold for both orders of two neighbours, but for a Poisson sample's, which has one for
+each.
 
 **Gaussian**, by ``dpcore_accounting.gaussian_curve``, of randomised sensitivity the mean of such
 curves (``dpcore_accounting.mixture``). Pure and (epsilon, delta) releases, selections, Laplace
@@ -21,13 +22,14 @@ noise and pairs by ``dpcore_accounting.closed_curves``.
   and 9); below 0 the other half. Its slopes in e^x at 1 are -q above and -((1 - p) (1 - q) + p q)
   below, q <= 1/2, so it is convex there too.
 * replace-special, a fixed size: the noise is for a row that is swapped for none, but where the row
-  is not drawn, another is in its place. With A, B, B' the laws of a sample without the row, with
-  it, and with none in its place, the laws are (1 - p) A + p B and (1 - p) A + p B'. By Theorem 2
-  H(x) is p times that of B against b B' + (1 - b) A at z, b = e^(x - z), so at most p (b H_1(z) +
-  (1 - b) H_2(z)). B' is one move away, and A two, as a row is swapped for another: for normal noise
-  H_2 is the curve of 2 mu. The other way round both are one move away from B':  p H_1(z). The first
-  value is no curve of a pair: it need not be convex. But the true curve is, so that it is also
-  below the largest convex function that is, which ``privacy_loss_distributions`` takes.
+  is not drawn, another is in its place. With A, B, B' the distributions of a sample without the
+  row, with it, and with none in its place, the distributions are (1 - p) A + p B and (1 - p) A + p
+  B'. By Theorem 2 H(x) is p times that of B against b B' + (1 - b) A at z, b = e^(x - z), so at
+  most p (b H_1(z) + (1 - b) H_2(z)). B' is one move away, and A two, as a row is swapped for
+  another: for normal noise H_2 is the curve of 2 mu. The other way round both are one move away
+  from B':  p H_1(z). The first value is no curve of a pair: it need not be convex. But the true
+  curve is, so that it is also below the largest convex function that is, which
+  ``privacy_loss_distributions`` takes.
 """
 
 from __future__ import annotations
@@ -128,7 +130,9 @@ def _noise(event: DpEvent) -> float:
 
 
 def _own_other_half(up: Callable[[np.ndarray], Bounds], most: float, spread: float) -> Curve:
-    most = min(most, _MOST_LOSS)  # Beyond it a law has H as the probability of an infinite loss.
+    most = min(
+        most, _MOST_LOSS
+    )  # Beyond it a distribution has H as the probability of an infinite loss.
     return Curve(up, partial(_other, up, -1.0), -most, most, min(spread, most))
 
 

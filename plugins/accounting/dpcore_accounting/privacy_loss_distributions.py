@@ -1,4 +1,4 @@
-"""Laws of one release's privacy loss on multiples of a step, in which nothing is lost.
+"""Distributions of one release's privacy loss on multiples of a step, in which nothing is lost.
 
 With H at the knots x_0 < ... < x_n alone, the line through these points as a function of e^x is the
 curve of a worse pair (H is convex in e^x), whose loss is one of the knots, or infinite with
@@ -12,16 +12,16 @@ with the share that keeps both probabilities of the interval; in H(x) = P(L > x)
 sum is the value above.
 
 What releases come to together,  E max(0, 1 - e^(epsilon - sum of losses)),  grows with every loss:
-so a law that is at any point or above it with at least these probabilities gives at least as much.
-Here H(x_(i-1)) is rounded up, H(x_i) down, and the S_i are never below those after them. Nothing
-that is rounded loses probability to a lower loss.
+so a distribution that is at any point or above it with at least these probabilities gives at least
+as much. Here H(x_(i-1)) is rounded up, H(x_i) down, and the S_i are never below those after them.
+Nothing that is rounded loses probability to a lower loss.
 
-**Where H is not convex**, of bounds that are no curve themselves, that is the law of a pair that is
-worse than the largest convex function G at or below H at the knots, and a curve that is at or below
-H, as it is convex, is at or below G. S_i is where the line through two neighbouring points of H, as
-a function of e^x, meets 0. Between two knots at which G = H, G is one line, and H above it falls at
-least as steeply to the second of them: so the line there meets 0 at least as high, and the S_i
-before it, never below, do too.
+**Where H is not convex**, of bounds that are no curve themselves, that is the distribution of a
+pair that is worse than the largest convex function G at or below H at the knots, and a curve that
+is at or below H, as it is convex, is at or below G. S_i is where the line through two neighbouring
+points of H, as a function of e^x, meets 0. Between two knots at which G = H, G is one line, and H
+above it falls at least as steeply to the second of them: so the line there meets 0 at least as
+high, and the S_i before it, never below, do too.
 
 Knots are dense around 0 and further apart in proportion to x: an interval adds to the variance of
 the loss at most a quarter of its length squared.
@@ -37,7 +37,7 @@ import numpy as np
 from dpcore_accounting.privacy_loss_curves import Curve
 from dpcore_accounting.reproducible.array_functions import array_exp, array_expm1
 
-__all__ = ["DENSITY", "LossLaw", "law_of"]
+__all__ = ["DENSITY", "PrivacyLossDistribution", "loss_distribution"]
 
 DENSITY = 32
 """Knots to a factor e of |x|, and steps from 0 to where that begins, at least."""
@@ -47,8 +47,8 @@ _FARTHEST = 700.0
 
 
 @dataclass(frozen=True, eq=False)
-class LossLaw:
-    """A law of one loss, from above.
+class PrivacyLossDistribution:
+    """A distribution of one loss, from above.
 
     Parameters
     ----------
@@ -64,8 +64,10 @@ class LossLaw:
     infinite: float
 
 
-def law_of(curve: Curve, step: float, negligible: float, density: int = DENSITY) -> LossLaw:
-    """Return the law on multiples of ``step``, a power of 2, up to where no more than
+def loss_distribution(
+    curve: Curve, step: float, negligible: float, density: int = DENSITY
+) -> PrivacyLossDistribution:
+    """Return the distribution on multiples of ``step``, a power of 2, up to where no more than
     ``negligible`` is left beside what no loss is above."""
     knots = _knots(math.floor(curve.least / step), math.ceil(curve.most / step), density)
     x = knots * step
@@ -78,7 +80,7 @@ def law_of(curve: Curve, step: float, negligible: float, density: int = DENSITY)
     reached = np.maximum.accumulate(np.append(reached, infinite)[::-1])[::-1]
     probabilities = -np.diff(reached) * _MARGIN
     some = probabilities > 0
-    return LossLaw(knots[some], x[some], probabilities[some], infinite)
+    return PrivacyLossDistribution(knots[some], x[some], probabilities[some], infinite)
 
 
 def _bounds(curve: Curve, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -71,7 +71,7 @@ class PoissonSample(Sample):
     The coins are exact: P(a row joins) is the largest multiple of 2^-64 that is at most the
     event's ``sampling_probability``. They come from the session's noise, anew for each release, and
     are dropped with it. A smaller probability costs no more: a sample of the sample is
-    post-processing of the laws that dominate (Balle, Barthe & Gaboardi 2018, section 3).
+    post-processing of the distributions that dominate (Balle, Barthe & Gaboardi 2018, section 3).
 
     Neighbours: under add-or-remove-one the row that one table lacks has a coin on the other alone;
     under replace-one and replace-special the two rows share one. So what a row in the sample can

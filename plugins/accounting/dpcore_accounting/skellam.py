@@ -14,11 +14,11 @@ to 1 the chord tends to the divergence of order 2, which is about twice that of 
 is no useful bound of zCDP. It holds for one release of the whole sum; any relation, through D1, D2.
 
 **A Poisson sample**, under add-or-remove-one and replace-special: the bound of Zhu & Wang 2019,
-"Poisson Subsampled Renyi Differential Privacy", without the factor 3 that noise of any law needs.
-A row is drawn with probability p, and moves an integer vector by v: |v|_1 <= D1, |v|_2 <= D2. Given
-the other rows that were drawn, let f be the law of the noisy sum without the row, and g = f(. - v)
-that with it. By joint convexity the divergences of the released laws are at most those of
-M = (1 - p) f + p g and f.
+"Poisson Subsampled Renyi Differential Privacy", without the factor 3 that noise of any distribution
+needs. A row is drawn with probability p, and moves an integer vector by v: |v|_1 <= D1, |v|_2 <=
+D2. Given the other rows that were drawn, let f be the distribution of the noisy sum without the
+row, and g = f(. - v) that with it. By joint convexity the divergences of the released distributions
+are at most those of M = (1 - p) f + p g and f.
 
 * M from f, at a whole order alpha, by the binomial theorem:
 

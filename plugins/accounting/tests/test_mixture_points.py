@@ -96,7 +96,7 @@ def test_shifts_for_every_epsilon_are_moved_up_alone(pairs, sigma):
 
 def exact_composition(event, count, epsilon):
     """Delta of so many releases that show which of two distances each has: by how often the first
-    one was drawn, normal laws as far apart as the root of the sum of squares."""
+    one was drawn, normal distributions as far apart as the root of the sum of squares."""
     (first, second), total = event.deltas, sum(event.weights)
     share, found = mp.mpf(event.weights[0]) / total, mp.mpf(0)
     for k in range(count + 1):

@@ -47,8 +47,8 @@ def exact_gaussian(mu, epsilon):
 
 
 def exact_two_rounds(m, p, epsilon, forward):
-    """Delta of two sampled Gaussian releases, one inside the other: the law of the first one's loss
-    integrated against the closed form of the second's curve."""
+    """Delta of two sampled Gaussian releases, one inside the other: the distribution of the first
+    one's loss integrated against the closed form of the second's curve."""
 
     def ratio(y):
         return mp.log(1 - p + p * mp.exp((2 * y - 1) / (2 * m * m)))
@@ -78,10 +78,12 @@ def exact_two_rounds(m, p, epsilon, forward):
         return mp.quad(integrand, mp.linspace(-10 * m, 10 * m + 1, 45))
 
 
-def exact_laws(p, q, count, epsilon):
+def exact_distributions(p, q, count, epsilon):
     """Delta of so many releases of a few outcomes, by how often each came, with 50 digits."""
     with mp.workdps(50):
-        p, q = ([mp.mpf(x) / mp.fsum(law) for x in law] for law in (p, q))
+        p, q = (
+            [mp.mpf(x) / mp.fsum(distribution) for x in distribution] for distribution in (p, q)
+        )
         found = mp.mpf(0)
         for often in itertools.product(range(count + 1), repeat=len(p)):
             if sum(often) != count:
@@ -95,7 +97,7 @@ def exact_laws(p, q, count, epsilon):
 
 def both_orders(event, count, epsilon):
     p, q = event
-    return max(exact_laws(p, q, count, epsilon), exact_laws(q, p, count, epsilon))
+    return max(exact_distributions(p, q, count, epsilon), exact_distributions(q, p, count, epsilon))
 
 
 GAUSSIANS = [(1.5, 2, 2.0), (30.0, 400, 3.0), (2000.0, 100, 0.01), (0.4, 1, 12.0), (6.0, 5, 0.5)]
@@ -145,8 +147,8 @@ PAIRS = {
 
 @pytest.mark.parametrize("kind", PAIRS)
 def test_releases_of_a_few_outcomes_are_above_the_exact_sum(kind):
-    event, laws = PAIRS[kind]
-    exact = both_orders(laws, 12, 1.1)
+    event, distributions = PAIRS[kind]
+    exact = both_orders(distributions, 12, 1.1)
     found = composed_delta_up(((event, 12),), 1.1, float(exact))
     # Each pair may be in either order, so that the curve is the larger one: more than both orders.
     assert exact * (1 - mp.mpf("1e-12")) <= found <= float(exact) * 1.1
@@ -154,24 +156,24 @@ def test_releases_of_a_few_outcomes_are_above_the_exact_sum(kind):
 
 def optimistic(*asked):
     """Broken on purpose: every loss is the lower end of its interval."""
-    law = HONEST(*asked)
-    moved = np.append(law.probabilities[1:], 0.0)
-    return privacy_loss_distributions.LossLaw(
-        law.steps, law.losses, np.maximum(moved, 1e-300), law.infinite
+    distribution = HONEST(*asked)
+    moved = np.append(distribution.probabilities[1:], 0.0)
+    return privacy_loss_distributions.PrivacyLossDistribution(
+        distribution.steps, distribution.losses, np.maximum(moved, 1e-300), distribution.infinite
     )
 
 
-HONEST = privacy_loss_distributions.law_of
+HONEST = privacy_loss_distributions.loss_distribution
 
 
 @pytest.mark.parametrize("broken", ["optimistic", "no error of the transform"])
 def test_a_twin_that_errs_on_the_lower_side_is_caught(broken, monkeypatch):
     event, count, epsilon = GaussianDpEvent(10.0), 100, 4.0
     if broken == "optimistic":
-        monkeypatch.setattr(privacy_loss_composition, "law_of", optimistic)
+        monkeypatch.setattr(privacy_loss_composition, "loss_distribution", optimistic)
     else:  # and without the tilt, at a delta below what transforms are right to
         epsilon = 12.0
-        monkeypatch.setattr(privacy_loss_composition, "_tilt", lambda laws, epsilon: 0.0)
+        monkeypatch.setattr(privacy_loss_composition, "_tilt", lambda distributions, epsilon: 0.0)
         monkeypatch.setattr(privacy_loss_composition, "_UNIT", 0.0)
     exact = exact_gaussian(1.0, epsilon)
     composed_delta_up.cache_clear()
@@ -181,7 +183,7 @@ def test_a_twin_that_errs_on_the_lower_side_is_caught(broken, monkeypatch):
 
 
 def test_without_a_tilt_the_error_of_the_transform_is_told(monkeypatch):
-    monkeypatch.setattr(privacy_loss_composition, "_tilt", lambda laws, epsilon: 0.0)
+    monkeypatch.setattr(privacy_loss_composition, "_tilt", lambda distributions, epsilon: 0.0)
     composed_delta_up.cache_clear()
     found = composed_delta_up(((GaussianDpEvent(10.0), 100),), 12.0, 1e-40)
     composed_delta_up.cache_clear()
@@ -229,9 +231,10 @@ def test_several_coordinates_of_laplace_noise_are_dominated_by_one():
         assert composed_delta_up(pair, epsilon, 0.1) <= one * 1.001
 
 
-# Upper bounds by another program, since deleted: two-point splits of a law's own probabilities, and
-# plain transforms, on a grid of 2^-10 of a loss's spread, right to 1e-4 (bench/figures/pld.py of
-# November 2026). The first three digits after the point are those of others (bench/accounting.py).
+# Upper bounds by another program, since deleted: two-point splits of a distribution's own
+# probabilities, and plain transforms, on a grid of 2^-10 of a loss's spread, right to 1e-4
+# (bench/figures/pld.py of November 2026). The first three digits after the point are those of
+# others (bench/accounting.py).
 SETTINGS = [(1.5, 0.04, 2249, 6.7671), (1.0, 0.01, 1000, 1.8282), (3.0, 0.2, 50, 2.0608)]
 
 

@@ -57,7 +57,7 @@ def test_what_tells_all_comes_to_one(event):
 
 @pytest.mark.parametrize("p", [0.5, 2.0**-40, 2.0**-64])
 def test_at_an_epsilon_of_zero_it_is_the_distance_in_variation(p):
-    """p (2 Phi(1 / 2) - 1): of a sample's law, that of the whole times p."""
+    """p (2 Phi(1 / 2) - 1): of a sample's distribution, that of the whole times p."""
     exact = p * math.erf(math.sqrt(0.125))
     found = composed_delta_up(((PoissonSampledDpEvent(p, GaussianDpEvent(1.0), ADD), 1),), 0.0, p)
     assert exact * (1 - 1e-12) <= found <= exact * 1.1
@@ -76,7 +76,7 @@ def test_what_no_float_holds_is_refused():
 @pytest.mark.parametrize("count", [10**15, pytest.param(10**18, marks=pytest.mark.slow)])
 def test_a_step_longer_than_any_loss_has_a_bound(count):
     """Of 10^15 releases the grid's step is above the largest loss, where e^x is out of range: an
-    empty law raised ValueError, and NumPy's warnings leaked."""
+    empty distribution raised ValueError, and NumPy's warnings leaked."""
     event = PoissonSampledDpEvent(1e-3, GaussianDpEvent(1.0), ADD)
     assert composed_delta_up(((event, count),), 1.0, 1e-6) == 1.0
     wide = PoissonSampledDpEvent(1e-3, GaussianDpEvent(1e15), ADD)
@@ -119,7 +119,8 @@ def no_number(x):
 
 
 def test_what_is_no_number_counts_as_all(monkeypatch):
-    """A bound that is no number held no probability: of a law in part of them, it was lost."""
+    """A bound that is no number held no probability: of a distribution in part of them, it was
+    lost."""
     ordinary = privacy_loss_curves.curves_of(GaussianDpEvent(2.0))[0]
 
     def up(x):

@@ -9,7 +9,7 @@ from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import GaussianDpEvent, SampledWithoutReplacementDpEvent
 from dpcore_accounting import privacy_loss_curves
 from dpcore_accounting.privacy_loss_composition import composed_delta_up
-from dpcore_accounting.privacy_loss_distributions import law_of
+from dpcore_accounting.privacy_loss_distributions import loss_distribution
 from dpcore_lab.checks import epsilon_of_losses
 
 REPLACE = NeighboringRelation.REPLACE_ONE
@@ -21,12 +21,15 @@ def fixed(n, k, m, relation):
     return SampledWithoutReplacementDpEvent(n, k, GaussianDpEvent(m), relation)
 
 
-def exact_delta(laws, m, epsilon):
-    """Delta of two mixtures of normal laws, means and their weights: over the intervals in which
-    the first is the more likely one, by their ends."""
+def exact_delta(distributions, m, epsilon):
+    """Delta of two mixtures of normal distributions, means and their weights: over the intervals in
+    which the first is the more likely one, by their ends."""
 
-    def excess(y, law=mp.npdf):
-        first, second = (mp.fsum(share * law(y, mean, m) for mean, share in each) for each in laws)
+    def excess(y, distribution=mp.npdf):
+        first, second = (
+            mp.fsum(share * distribution(y, mean, m) for mean, share in each)
+            for each in distributions
+        )
         return first - mp.exp(epsilon) * second
 
     with mp.workdps(30):
@@ -122,16 +125,20 @@ def reached(u, h):
 
 
 @pytest.mark.parametrize(("n", "m"), [(100, 0.5), (100, 0.3), (10, 1.0)])
-def test_of_a_bound_that_is_not_convex_the_law_is_that_of_its_hull_or_worse(n, m):
+def test_of_a_bound_that_is_not_convex_the_distribution_is_that_of_its_hull_or_worse(n, m):
     """The bound of a sample under replace-special is no curve of a pair. The lines through its
     points alone, without the largest of those after them, would be below their hull's."""
     step, drawn = 2.0**-7, privacy_loss_curves.curves_of(fixed(n, 1, m, SPECIAL))[0]
-    law = law_of(drawn, step, 1e-12)
-    above = np.cumsum(law.probabilities[::-1])[::-1] + law.infinite
-    x = np.unique(np.concatenate(([0.0], law.losses[(law.losses > -6) & (law.losses < 6)])))
+    distribution = loss_distribution(drawn, step, 1e-12)
+    above = np.cumsum(distribution.probabilities[::-1])[::-1] + distribution.infinite
+    x = np.unique(
+        np.concatenate(
+            ([0.0], distribution.losses[(distribution.losses > -6) & (distribution.losses < 6)])
+        )
+    )
     u, h = np.exp(x), drawn.bounds(x)[1]
     of_hull = reached(u, lower_hull(u, h))
-    found = above[np.searchsorted(law.losses, x[1:])]
+    found = above[np.searchsorted(distribution.losses, x[1:])]
     assert (found >= of_hull * (1 - 1e-9)).all()
     assert (reached(u, h) < of_hull * (1 - 1e-4)).any()
 

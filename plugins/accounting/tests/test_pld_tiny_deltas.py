@@ -67,8 +67,8 @@ def test_it_is_below_one_renyi_order_from_few_releases_to_many(m):
 
 
 def exact_back(m, p, x):
-    """The curve of the law without a row against that with it, at x > 0, with 60 digits: where the
-    density is e^-x times the other's at most, that is up to one threshold."""
+    """The curve of the distribution without a row against that with it, at x > 0, with 60 digits:
+    where the density is e^-x times the other's at most, that is up to one threshold."""
     with mp.workdps(60):
         m, p, x = mp.mpf(m), mp.mpf(p), mp.mpf(x)
         rest = mp.exp(-x) - (1 - p)
@@ -108,8 +108,8 @@ def test_the_curve_without_the_row_ends_where_its_losses_do(m, p, monkeypatch):
 
 
 def exact_of_two(m, p, epsilon):
-    """Delta of two sampled releases without the row against with it, by the law of one loss and the
-    exact curve of the other, integrated with 40 digits."""
+    """Delta of two sampled releases without the row against with it, by the distribution of one
+    loss and the exact curve of the other, integrated with 40 digits."""
 
     def loss(y):
         return -mp.log(1 - p + p * mp.exp((2 * y - 1) / (2 * mp.mpf(m) ** 2)))
@@ -154,7 +154,7 @@ def test_a_curve_of_more_than_fifty_deviations_is_that_of_fifty_or_above(mu):
             assert bound <= mp.ncdf(-a) - mp.exp(each) * mp.ncdf(-a - mu)
 
 
-def test_a_pair_of_two_laws_ends_where_its_ratios_do():
+def test_a_pair_of_two_distributions_ends_where_its_ratios_do():
     """Its bound was 2^-44 and more at every epsilon: no value was below 5e-14 for each release."""
     pair = DominatingPairDpEvent((9, 1), (1, 1))
     assert composed_delta_up(((pair, 20),), 20 * np.log(5) * 1.05, 1e-30) <= 1e-200
@@ -176,9 +176,11 @@ def test_pairs_of_many_outcomes_enclose_the_exact_curve():
     low, high = curve.bounds(x)
     for a, b, each in zip(low, high, x.tolist(), strict=True):
         with mp.workdps(40):
-            laws = [[mp.mpf(w) / sum(law) for w in law] for law in (p, q)]
+            distributions = [
+                [mp.mpf(w) / sum(distribution) for w in distribution] for distribution in (p, q)
+            ]
             exact = max(
                 mp.fsum(max(mp.mpf(0), s - mp.exp(each) * t) for s, t in zip(*pair, strict=True))
-                for pair in (laws, laws[::-1])
+                for pair in (distributions, distributions[::-1])
             )
         assert a <= exact <= b <= a * (1 + 1e-9)

@@ -31,11 +31,12 @@ def one_sided(mu, reach):
     return {k: (1 - share) * share**k for k in range(2 * reach)}
 
 
-def divergences(law, shift, p, order):
-    """Return the exact Renyi divergences of the mixture from the law, and of the law from it."""
-    mixed = {k: (1 - p) * x + p * law.get(k - shift, 0) for k, x in law.items()}
-    there = mpmath.fsum(mixed[k] ** order * law[k] ** (1 - order) for k in law)
-    back = mpmath.fsum(law[k] ** order * mixed[k] ** (1 - order) for k in law)
+def divergences(distribution, shift, p, order):
+    """Return the exact Renyi divergences of the mixture from the distribution, and of the
+    distribution from it."""
+    mixed = {k: (1 - p) * x + p * distribution.get(k - shift, 0) for k, x in distribution.items()}
+    there = mpmath.fsum(mixed[k] ** order * distribution[k] ** (1 - order) for k in distribution)
+    back = mpmath.fsum(distribution[k] ** order * mixed[k] ** (1 - order) for k in distribution)
     return mpmath.log(there) / (order - 1), mpmath.log(back) / (order - 1)
 
 
@@ -45,10 +46,10 @@ CASES = [(1.0, 0.3), (6.0, 0.05), (40.0, 0.9)]
 @pytest.mark.parametrize(("mu", "p"), CASES)
 def test_no_order_is_below_the_exact_divergence_either_way(mu, p):
     with mpmath.workdps(60):
-        law = skellam(mpmath.mpf(mu), 150)
+        distribution = skellam(mpmath.mpf(mu), 150)
         for order in (Fraction(3, 2), Fraction(2), Fraction(5, 2), Fraction(5), Fraction(12)):
             bound = sampled_skellam_renyi_up(sampled(mu, p), order)
-            there, back = divergences(law, 1, mpmath.mpf(p), mpmath.mpf(float(order)))
+            there, back = divergences(distribution, 1, mpmath.mpf(p), mpmath.mpf(float(order)))
             assert 0 < back <= there <= float(bound)
             # As loose as the theorem of all rows is: (2 alpha + 5) / (4 mu^2) beside alpha / 2 mu.
             assert float(bound) <= there * (1 + 12 / mu) * (1.5 if order < 2 else 1)

@@ -47,7 +47,7 @@ def as_mpf(x):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mu", [0.25, 1.0, 6.0, 150.0])
-def test_the_bound_holds_for_the_exact_law_in_one_and_more_dimensions(mu):
+def test_the_bound_holds_for_the_exact_distribution_in_one_and_more_dimensions(mu):
     reach = int(31 * 8 + 14 * mu**0.5 + 60)
     with mpmath.workdps(30):
         log_mass = log_masses(mpmath.mpf(mu), reach + 8)

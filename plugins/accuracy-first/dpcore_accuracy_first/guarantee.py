@@ -127,7 +127,7 @@ def _bounds(k: float, threshold: float, tests: int, beta: float, cells: int) -> 
 
 
 def _cdf(x: np.ndarray) -> np.ndarray:
-    """Return the distribution function of the Laplace law of scale 1."""
+    """Return the distribution function of the Laplace distribution of scale 1."""
     tail = 0.5 * array_exp(-np.abs(x))
     below: np.ndarray = np.where(x < 0, tail, 1 - tail)
     return below
@@ -135,6 +135,7 @@ def _cdf(x: np.ndarray) -> np.ndarray:
 
 @cached_by_value(maxsize=4)
 def _quantiles(cells: int) -> np.ndarray:
-    """Return the ends of ``cells`` cells of equal probability under the Laplace law of scale 1."""
+    """Return the ends of ``cells`` cells of equal probability under the Laplace distribution of
+    scale 1."""
     share = np.arange(cells + 1) / cells
     return np.where(share < 0.5, array_log(2 * share), -array_log(2 * (1 - share)))

@@ -38,7 +38,7 @@ def test_clocks_grow_with_the_loss_and_with_delta():
     assert all(a < b for a, b in zip(clocks, least_clocks(LOSSES, 1e-4), strict=True))
 
 
-def test_a_level_by_itself_has_the_curve_of_normal_laws():
+def test_a_level_by_itself_has_the_curve_of_normal_distributions():
     # Balle & Wang 2018, Theorem 8, by scipy.
     for loss, clock in zip(LOSSES, least_clocks(LOSSES, 1e-6), strict=True):
         mu = float(clock) ** 0.5
@@ -165,10 +165,10 @@ def test_the_thresholds_noise_is_geometric_at_every_level_and_falls():
     drawn = np.array([threshold_noise(scales, noise) for _ in range(runs)])
     assert (np.diff(drawn, axis=1) <= 0).all() and (drawn[:, 1] == drawn[:, 2]).all()
     for level, scale in enumerate(scales):
-        law = stats.geom(-np.expm1(-1 / float(scale.steps)), loc=-1)
-        most = int(law.ppf(1 - 20 / runs))
+        distribution = stats.geom(-np.expm1(-1 / float(scale.steps)), loc=-1)
+        most = int(distribution.ppf(1 - 20 / runs))
         counts = np.bincount(np.minimum(drawn[:, level], most), minlength=most + 1)
-        means = runs * np.append(law.pmf(np.arange(most)), law.sf(most - 1))
+        means = runs * np.append(distribution.pmf(np.arange(most)), distribution.sf(most - 1))
         assert stats.chisquare(counts, means * counts.sum() / means.sum()).pvalue > 1e-7
 
 

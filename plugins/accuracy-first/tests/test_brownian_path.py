@@ -1,4 +1,4 @@
-"""Paths of normal noise: their law on a coarse grid, and digits that are drawn late."""
+"""Paths of normal noise: their distribution on a coarse grid, and digits that are drawn late."""
 
 from collections import Counter
 from fractions import Fraction
@@ -17,10 +17,10 @@ RUNS, MANY = 1500, 20_000
 ALARM = 1e-7
 
 
-def chi_square(found, law):
-    """Return the p-value of counts against a law, rare outcomes taken together."""
+def chi_square(found, distribution):
+    """Return the p-value of counts against a distribution, rare outcomes taken together."""
     runs = sum(found.values())
-    expected = {key: p * runs for key, p in law.items()}
+    expected = {key: p * runs for key, p in distribution.items()}
     common = [key for key, mean in expected.items() if mean >= 8]
     counts = [found[key] for key in common]
     means = [expected[key] for key in common]
@@ -29,38 +29,38 @@ def chi_square(found, law):
     return stats.chisquare([*counts], [*means, rest]).pvalue
 
 
-def joint_law(small, large):
+def joint_distribution(small, large):
     """Return P(floor(S_0) = i, floor(S_1) = j), S_1 = small N', S_0 = S_1 + large N, by a fine
     midpoint sum over S_1."""
-    law = {}
+    distribution = {}
     places = (np.arange(400) + 0.5) / 400
     for j in range(-12, 12):
         at = j + places
         weight = stats.norm.pdf(at, scale=small) / 400
         for i in range(-30, 30):
             ends = stats.norm.cdf((i + 1 - at) / large) - stats.norm.cdf((i - at) / large)
-            law[i, j] = float((weight * ends).sum())
-    return law
+            distribution[i, j] = float((weight * ends).sum())
+    return distribution
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spare", [0, 1, 30])
-def test_two_levels_have_the_joint_law_of_the_floors_of_two_sums(spare):
+def test_two_levels_have_the_joint_distribution_of_the_floors_of_two_sums(spare):
     small, large = Fraction(3, 2), Fraction(5, 2)
     scales = [GridScale(5, 1), GridScale(3, 1)]
     runs = RUNS if spare < 30 else MANY
     path = normal_path(SeededNoise(spare), scales, runs, spare)
     found = Counter(zip(*path.tolist(), strict=True))
-    assert chi_square(found, joint_law(float(small), float(large))) > ALARM
+    assert chi_square(found, joint_distribution(float(small), float(large))) > ALARM
 
 
-def test_a_floor_of_every_increment_by_itself_is_another_law():
+def test_a_floor_of_every_increment_by_itself_is_another_distribution():
     # The broken twin: sums of floors are half a step too low for every part.
     scales = [GridScale(5, 1), GridScale(3, 1)]
     noise = SeededNoise(3)
     parts = np.stack([noise.unwrapped_gaussian(scale, MANY) for scale in scales])
     found = Counter(zip(*np.cumsum(parts[::-1], axis=0)[::-1].tolist(), strict=True))
-    assert chi_square(found, joint_law(1.5, 2.5)) < ALARM
+    assert chi_square(found, joint_distribution(1.5, 2.5)) < ALARM
 
 
 @pytest.mark.slow
@@ -68,8 +68,10 @@ def test_the_noisiest_level_of_many_has_the_variances_sum():
     scales = [GridScale(3)] * 4
     path = normal_path(SeededNoise(5), scales, RUNS, 2)
     whole = 2 * 3
-    law = {i: stats.norm.cdf((i + 1) / whole) - stats.norm.cdf(i / whole) for i in range(-60, 60)}
-    assert chi_square(Counter(path[0].tolist()), law) > ALARM
+    distribution = {
+        i: stats.norm.cdf((i + 1) / whole) - stats.norm.cdf(i / whole) for i in range(-60, 60)
+    }
+    assert chi_square(Counter(path[0].tolist()), distribution) > ALARM
 
 
 def test_a_sum_is_floored_once_whatever_was_drawn_of_its_parts():
@@ -81,16 +83,16 @@ def test_a_sum_is_floored_once_whatever_was_drawn_of_its_parts():
 
 
 @pytest.mark.parametrize("floor", [0, 2, -1, -3])
-def test_the_part_behind_the_point_has_the_law_of_a_deviate_whose_floor_is_known(floor):
+def test_the_part_behind_the_point_has_the_distribution_of_a_deviate_whose_floor_is_known(floor):
     scale, noise = Fraction(2), SeededNoise(7)
     rests = [_rest(floor, scale, lambda: int(noise.words(1)[0])) for _ in range(400)]
     found = np.array([rest.bounds(64)[0] / 2.0**64 for rest in rests])
     below, above = (stats.norm.cdf(end / 2) for end in (floor, floor + 1))
 
-    def law(u):
+    def distribution(u):
         return (stats.norm.cdf((floor + u) / 2) - below) / (above - below)
 
-    assert stats.kstest(found, law).pvalue > ALARM
+    assert stats.kstest(found, distribution).pvalue > ALARM
 
 
 def test_few_spare_bits_and_many_give_floors_within_a_step_of_the_sum():

@@ -1,4 +1,5 @@
-"""The chain of noise levels: its odds, the law of every level, and what a run of levels reveals."""
+"""The chain of noise levels: its odds, the distribution of every level, and what a run of levels
+reveals."""
 
 from fractions import Fraction
 
@@ -16,7 +17,7 @@ SCALES = tuple(GridScale(s, 1) for s in (16, 9, 5, 3, 1))
 """8, 4.5, 2.5, 1.5 and 0.5 steps."""
 
 
-def law(scale, z):
+def distribution(scale, z):
     """Return the two-sided geometric probability of z."""
     a = np.exp(-1 / float(scale.steps))
     return (1 - a) / (1 + a) * a ** np.abs(z)
@@ -31,7 +32,7 @@ def odds(low, high):
 def kernel(low, high, z):
     """Return the probability that the noisier value is ``z`` away from the more accurate one."""
     keep = float(odds(low, high))
-    return (1 - keep) * law(low, z) + keep * (z == 0)
+    return (1 - keep) * distribution(low, z) + keep * (z == 0)
 
 
 def walk(exact, size, seed=1):
@@ -51,12 +52,12 @@ def test_a_noisier_level_is_the_more_accurate_one_with_noise_on_top():
     z = np.arange(-400, 401)
     for low, high in [(0, 1), (0, 4), (2, 3)]:
         step = kernel(SCALES[low], SCALES[high], z)
-        made = np.convolve(law(SCALES[high], z), step, mode="same")
-        assert made[200:601] == pytest.approx(law(SCALES[low], z)[200:601], rel=1e-9)
+        made = np.convolve(distribution(SCALES[high], z), step, mode="same")
+        assert made[200:601] == pytest.approx(distribution(SCALES[low], z)[200:601], rel=1e-9)
 
 
 @pytest.mark.parametrize("level", [0, 2, 3])
-def test_the_next_change_has_the_law_of_one_coin_per_level(level):
+def test_the_next_change_has_the_distribution_of_one_coin_per_level(level):
     # 200,000 draws: a chi-square test that errs once in 10^6 seeds; this one is fixed.
     table, noise = Coupling(SCALES), SeededNoise(level)
     n, top = 200_000, 4
@@ -95,11 +96,11 @@ def test_a_draw_at_the_very_odds_takes_further_digits():
 
 
 @pytest.mark.parametrize("level", range(5))
-def test_every_level_has_its_own_exact_law(level):
+def test_every_level_has_its_own_exact_distribution(level):
     # 60,000 draws, cells of 20 expected draws or more; fixed seeds, one false alarm in 10^6.
     drawn = walk(7, 60_000)[level] - 7
     z = np.arange(-60, 61)
-    expected = law(SCALES[level], z) * drawn.size
+    expected = distribution(SCALES[level], z) * drawn.size
     cells = expected > 20
     counts = np.array([(drawn == k).sum() for k in z[cells]])
     rest = drawn.size - counts.sum()
@@ -108,7 +109,7 @@ def test_every_level_has_its_own_exact_law(level):
     assert test.pvalue > 1e-6
 
 
-def test_neighbouring_levels_have_the_joint_law_of_one_step():
+def test_neighbouring_levels_have_the_joint_distribution_of_one_step():
     values = walk(0, 60_000, seed=3)
     for low in range(4):
         apart = values[low] - values[low + 1]
@@ -126,7 +127,7 @@ def test_a_run_of_levels_costs_what_its_last_one_costs():
     z = np.arange(-30, 31)
     first, second = np.meshgrid(z, z, indexing="ij")
     step = kernel(SCALES[0], SCALES[1], first - second)
-    here, there = (law(SCALES[1], second - x) * step for x in (0, 1))
+    here, there = (distribution(SCALES[1], second - x) * step for x in (0, 1))
     worst = np.log(here / there).max()
     assert worst == pytest.approx(1 / float(SCALES[1].steps), rel=1e-9)
 

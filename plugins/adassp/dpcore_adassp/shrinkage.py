@@ -46,8 +46,8 @@ def scales_between(least: float, most: float) -> np.ndarray:
 
 
 class Posterior:
-    """A law of coefficients w given vectors b = S (w - a) + noise, at points a chosen from earlier
-    ones. It is post-processing: no privacy rests on it.
+    """A distribution of coefficients w given vectors b = S (w - a) + noise, at points a chosen from
+    earlier ones. It is post-processing: no privacy rests on it.
 
     A prior w ~ N(start, tau^2) in each coordinate, tau of unknown scale, is the only assumption. In
     S + E, of whose noise E the deviation is known, E (w - a) is then noise of a known variance, the

@@ -21,8 +21,8 @@ __all__ = ["Spreads", "scales_within"]
 _BITS = 20
 _UP = 1 + 2.0**-50
 _NORMAL = 1.4
-"""The standard deviation of a normal law over the square of the mean root of its size: about
-1 / 0.822^2; of a uniform one 1.3."""
+"""The standard deviation of a normal distribution over the square of the mean root of its size:
+about 1 / 0.822^2; of a uniform one 1.3."""
 _LEAST_VARIANCE = 2.0**-8
 
 

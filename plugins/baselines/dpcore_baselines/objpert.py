@@ -33,7 +33,7 @@ _NEXT_TO_NOTHING = 6.0
 """A log_determinant beyond which Lambda is next to nothing."""
 _PER_NOISE = 0.04
 _PUBLISHED = "kifer-smith-thakurta"
-_CLOSED = "the density of b is in the proof, which is of these two laws"
+_CLOSED = "the density of b is in the proof, which is of these two distributions"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,10 +115,10 @@ class ObjPert:
             raise InvalidInputError(f"rule={self.rule!r} is out of range; see dpcore info objpert.")
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
-        law, accountant = self.use.get("noise", self.slots["noise"].names[0]), session.accountant
-        _check_accountant(self, law, accountant)
-        plan = self._plan(problem, accountant, law)
-        query = _query(problem, plan, law)
+        noise, accountant = self.use.get("noise", self.slots["noise"].names[0]), session.accountant
+        _check_accountant(self, noise, accountant)
+        plan = self._plan(problem, accountant, noise)
+        query = _query(problem, plan, noise)
         rest = query.sensitivity(session.relation).rest
         w = session.release(query, ApproximateMinima(plan.second))
         details: dict[str, Any] = {
@@ -134,18 +134,18 @@ class ObjPert:
             )
         return Solution(w, "The perturbed minimiser was released with all of the budget.", details)
 
-    def _plan(self, problem: Problem, accountant: Accountant, law: str) -> _Plan:
+    def _plan(self, problem: Problem, accountant: Accountant, noise: str) -> _Plan:
         """Return noise and Lambda: first the noise were Lambda large, then Lambda, then noise."""
         row = problem.loss.lipschitz * problem.row_norm
         share = self.output_share * problem.relation.rows_changed
         if self.rule == _PUBLISHED:
-            return self._published_plan(problem, accountant, law, share)
+            return self._published_plan(problem, accountant, noise, share)
 
         def least(c: float) -> float:
-            return least_noise(accountant, lambda m: _event(problem, law, m, share / m, c))
+            return least_noise(accountant, lambda m: _event(problem, noise, m, share / m, c))
 
-        length = math.sqrt(problem.n_features) if law == "gaussian" else problem.n_features
-        most = _most_for_determinants(problem, accountant, law)
+        length = math.sqrt(problem.n_features) if noise == "gaussian" else problem.n_features
+        most = _most_for_determinants(problem, accountant, noise)
         regularisation = self._regularisation(problem, most, least(most) * row * length)
         bends = problem.loss.smoothness * problem.row_norm**2 / regularisation
         c = math.log1p(bends) * (1 + 2.0**-30)
@@ -153,7 +153,7 @@ class ObjPert:
         return _Plan(regularisation, multiplier * row, multiplier / share, c)
 
     def _published_plan(
-        self, problem: Problem, accountant: Accountant, law: str, share: float
+        self, problem: Problem, accountant: Accountant, noise: str, share: float
     ) -> _Plan:
         """Return the plan of Kifer, Smith & Thakurta 2012, Algorithm 1. Nothing rests on it: the
         filter charges the release by its own curve, and refuses what is more than the budget.
@@ -162,10 +162,10 @@ class ObjPert:
         replace-one. Raises InvalidInputError for noise that is not normal, or without a delta.
         """
         epsilon, delta = accountant.epsilon, accountant.delta
-        if law != "gaussian" or delta == 0:
+        if noise != "gaussian" or delta == 0:
             raise InvalidInputError(
                 f"rule={_PUBLISHED} is for normal noise and delta > 0; --set rule=curve (rule=) "
-                "plans noise of either law."
+                "plans noise of either distribution."
             )
         row, changed = problem.loss.lipschitz * problem.row_norm, problem.relation.rows_changed
         bends = problem.loss.smoothness * problem.row_norm**2
@@ -194,34 +194,34 @@ class _Plan:
     log_determinant: float
 
 
-def _most_for_determinants(problem: Problem, accountant: Accountant, law: str) -> float:
+def _most_for_determinants(problem: Problem, accountant: Accountant, noise: str) -> float:
     """Return the log_determinant to plan for: a share of epsilon, halved until it costs no more
     than half of what remains, as it may in a filter that is a part of another."""
     most, half = _LARGEST_SHARE * accountant.epsilon, Fraction(accountant.remaining) / 2
     for _ in range(_HALVINGS):
-        if accountant.cost(_event(problem, law, _VAST, 1 / _VAST, most)) <= half:
+        if accountant.cost(_event(problem, noise, _VAST, 1 / _VAST, most)) <= half:
             break
         most /= 2
     return most
 
 
 def _event(
-    problem: Problem, law: str, multiplier: float, second: float, log_determinant: float
+    problem: Problem, noise: str, multiplier: float, second: float, log_determinant: float
 ) -> DpEvent:
     """Return the event of b of ``multiplier`` row gradients and a second noise, in which
     neighbours are ``second`` apart, rounded to nearest: what is charged is rounded up."""
-    if law == "gaussian":
+    if noise == "gaussian":
         shifts = tuple(math.hypot(k / multiplier, second) for k in vertices(problem))
         return ObjectivePerturbationDpEvent(shifts, log_determinant)
     return PureDpEvent(problem.relation.rows_changed / multiplier + second + log_determinant)
 
 
-def _query(problem: Problem, plan: _Plan, law: Any) -> PerturbedMinimizer:
+def _query(problem: Problem, plan: _Plan, noise: Any) -> PerturbedMinimizer:
     """Return the query on the finest grid on which the second noise fits 64 bits.
 
     Raises InvalidInputError if there is none.
     """
-    known = (problem, plan.regularisation, plan.scale, law)
+    known = (problem, plan.regularisation, plan.scale, noise)
     bits = _FINEST_GRID
     if math.frexp(plan.scale)[1] <= _SCALE_BITS:
         rest = PerturbedMinimizer(*known, bits).sensitivity(problem.relation).rest
@@ -234,12 +234,12 @@ def _query(problem: Problem, plan: _Plan, law: Any) -> PerturbedMinimizer:
     )
 
 
-def _check_accountant(optimizer: ObjPert, law: str, accountant: Accountant) -> None:
-    gaussian = law == "gaussian"
+def _check_accountant(optimizer: ObjPert, noise: str, accountant: Accountant) -> None:
+    gaussian = noise == "gaussian"
     event = ObjectivePerturbationDpEvent((1.0,), 1.0) if gaussian else PureDpEvent(1.0)
     if not accountant.supports(event):
         other = "gamma for pure epsilon" if gaussian else "gaussian"
         raise UnsupportedEventError(
-            f"objpert's noise ({law}) cannot be held by the {accountant.name} accountant; choose "
+            f"objpert's noise ({noise}) cannot be held by the {accountant.name} accountant; choose "
             f"{Plan.accountants_for(optimizer, event)}, or --use noise={other} (use=)."
         )

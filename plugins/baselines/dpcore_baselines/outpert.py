@@ -101,8 +101,8 @@ class OutPert:
         n = problem.n_public or _ROWS
         noise = usual_noise(accountant.epsilon, accountant.delta)
         if PureAccountant.supports(mechanism_in(self, "noise").nominal_event(1.0)):
-            # Of a length with a gamma law, where normal noise has independent coordinates; Laplace
-            # noise, of the l1 bound, is sqrt(2) times as long.
+            # Of a length with a gamma distribution, where normal noise has independent coordinates;
+            # Laplace noise, of the l1 bound, is sqrt(2) times as long.
             longer = 2 if mechanism_in(self, "noise").needs == "l1" else 1
             noise = math.sqrt(longer * problem.n_features) / accountant.epsilon
         noise *= problem.relation.rows_changed * problem.loss.lipschitz

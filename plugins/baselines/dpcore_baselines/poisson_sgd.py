@@ -111,8 +111,8 @@ class PoissonSgd:
 
     def schedule(self, problem: Problem, noise_multiplier: float) -> Mapping[DpEvent, int]:
         """Return how many of each event a run makes with that noise, in its order, from public
-        facts alone. Where laws are convolved one after the other, another order is rounded up by
-        another amount."""
+        facts alone. Where distributions are convolved one after the other, another order is rounded
+        up by another amount."""
         event_of, p = mechanism_in(self, "noise").nominal_event, self._rate(problem)
         each = PoissonSampledDpEvent(p, event_of(noise_multiplier), problem.relation)
         events: dict[DpEvent, int] = {}

@@ -1,4 +1,4 @@
-"""Noise of density exp(-length): the floors of one exact law, whatever the digits."""
+"""Noise of density exp(-length): the floors of one exact distribution, whatever the digits."""
 
 import math
 
@@ -14,9 +14,9 @@ from dpcore.plugin.parts import (
     SeededNoise,
     Sensitivity,
 )
-from dpcore_baselines.perturbation import gamma_law
+from dpcore_baselines.perturbation import gamma_distribution
 from dpcore_baselines.perturbation.gamma import Gamma
-from dpcore_baselines.perturbation.gamma_law import gamma_deviates
+from dpcore_baselines.perturbation.gamma_distribution import gamma_deviates
 from dpcore_lab.checks import check_mechanism
 
 
@@ -41,22 +41,22 @@ def test_floors_equal_those_of_forty_digits(size):
 
 def test_more_digits_are_drawn_until_every_floor_is_decided(monkeypatch):
     # One digit of 64 bits leaves floors of 2^58 steps open in about one draw of ten.
-    asked, real = [], gamma_law._bounds
+    asked, real = [], gamma_distribution._bounds
 
     def counted(radius, sizes, digits, bits, scale):
         low, high = real(radius, sizes, digits, bits, scale)
         asked.append((digits, low == high))
         return low, high
 
-    monkeypatch.setattr(gamma_law, "_bounds", counted)
-    monkeypatch.setattr(gamma_law, "_FIRST_DIGITS", 1)
+    monkeypatch.setattr(gamma_distribution, "_bounds", counted)
+    monkeypatch.setattr(gamma_distribution, "_FIRST_DIGITS", 1)
     for seed in range(60):
         gamma_deviates(SeededNoise(seed), GridScale((1 << 58) - 1), 3)
         assert asked[-1][1]
     assert (1, False) in asked and (2, True) in asked
 
 
-def test_length_and_direction_have_their_laws():
+def test_length_and_direction_have_their_distributions():
     # 4,000 draws in R^3. The length: gamma of shape 3, mean 3, variance 3; a cell count is
     # binomial. 6 standard deviations each, 6 values: false alarm 1.2e-8.
     noise, n = SeededNoise(7), 4000

@@ -103,16 +103,16 @@ def test_only_a_perturbed_answer_fits_the_second_noise():
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("loss", [Logistic(), HuberSvm()])
-@pytest.mark.parametrize("law", ["gaussian", "gamma", None])
-def test_the_point_found_is_within_the_gap_of_the_real_one(relation, loss, law):
+@pytest.mark.parametrize("distribution", ["gaussian", "gamma", None])
+def test_the_point_found_is_within_the_gap_of_the_real_one(relation, loss, distribution):
     rows = make_rows(300, seed=5)
     problem, regularisation = make_problem(rows, relation, loss), 3.0
     b = np.zeros(5)
-    if law is None:
+    if distribution is None:
         query = BoundedMinimizer(problem, regularisation)
         found = answer(query, rows)
     else:
-        query = PerturbedMinimizer(problem, regularisation, 10.0, law)
+        query = PerturbedMinimizer(problem, regularisation, 10.0, distribution)
         found, b = answer(query, rows, seed=4), query._draw(SeededNoise(4))
     X = rows.X * np.minimum(1.0, ROW_NORM / np.linalg.norm(rows.X, axis=1, keepdims=True))
 
@@ -216,13 +216,13 @@ def audited(query, rows, mechanism, relation, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", ["gaussian", "gamma"])
-def test_an_audit_admits_it_and_catches_noise_that_is_too_small(law, monkeypatch):
+@pytest.mark.parametrize("distribution", ["gaussian", "gamma"])
+def test_an_audit_admits_it_and_catches_noise_that_is_too_small(distribution, monkeypatch):
     # False alarms: FALSE_ALARM = 1e-6 of dpcore_lab.outcomes.frequencies, in each of the two.
     one = Rows(np.array([[1.5]]), np.array([1.0]))
     none = Rows(np.zeros((0, 1)), np.zeros(0))
     problem = make_problem(one, ADD, Logistic())
-    query = PerturbedMinimizer(problem, 3.0, 1.5, law)
+    query = PerturbedMinimizer(problem, 3.0, 1.5, distribution)
     mechanism = ApproximateMinima(4.0)
     event = mechanism.event(query.sensitivity(ADD))
 
@@ -239,12 +239,12 @@ def test_an_audit_admits_it_and_catches_noise_that_is_too_small(law, monkeypatch
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", ["gaussian", "gamma"])
-def test_the_second_noise_alone_is_audited_at_what_the_solver_leaves(law, monkeypatch):
-    query = PerturbedMinimizer(make_problem(make_rows(20), ADD, Logistic()), 3.0, 1.5, law)
+@pytest.mark.parametrize("distribution", ["gaussian", "gamma"])
+def test_the_second_noise_alone_is_audited_at_what_the_solver_leaves(distribution, monkeypatch):
+    query = PerturbedMinimizer(make_problem(make_rows(20), ADD, Logistic()), 3.0, 1.5, distribution)
     known = query.sensitivity(ADD)
-    # Both laws are audited in all settings elsewhere, gamma noise by test_gamma.py. Answers of two
-    # coordinates at most show as much too little noise as those of five.
+    # Both distributions are audited in all settings elsewhere, gamma noise by test_gamma.py.
+    # Answers of two coordinates at most show as much too little noise as those of five.
     check_mechanism(ApproximateMinima, known, most_coordinates=2)
     with pytest.raises(InvalidInputError, match="that its query has perturbed"):
         check_mechanism(ApproximateMinima)

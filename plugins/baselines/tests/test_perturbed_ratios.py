@@ -51,11 +51,11 @@ def pairs():
             yield REPLACE, [first], [second]
 
 
-def claim(relation, regularisation, scale, law):
+def claim(relation, regularisation, scale, distribution):
     """Return what the query states for rows of norm 1 in one dimension."""
     rows = make_rows(4, 1)
     problem = replace(make_problem(rows, relation, Logistic()), row_norm=1.0, n_features=1)
-    return PerturbedMinimizer(problem, regularisation, scale, law).sensitivity(relation)
+    return PerturbedMinimizer(problem, regularisation, scale, distribution).sensitivity(relation)
 
 
 @pytest.mark.slow

@@ -112,8 +112,8 @@ def test_parameters_out_of_range_are_refused(make, wrong):
     [(SgdMa, "sampling-composition"), (SgdAdv, "advanced-composition")],
 )
 def test_a_counted_run_fits_the_budget_that_its_schedule_was_found_to_fit(make, accountant):
-    # A law of rounds is rounded up as they come: in another order it was 2 % larger, and the last
-    # of the steps refused, with all of the budget spent.
+    # A distribution of rounds is rounded up as they come: in another order it was 2 % larger, and
+    # the last of the steps refused, with all of the budget spent.
     X, y = np.zeros((30, 2)), np.arange(30) % 2
     model = fit(X, y, classes=(0, 1), algo=make.name, accountant=accountant)
     assert model.privacy["releases"] == {"count": 1, "gradient": 400}

@@ -138,13 +138,15 @@ def test_half_the_enhanced_range_is_caught():
 
 
 def test_log_odds_of_an_exponential_selection_move_by_the_range_and_no_less():
-    # The theorem behind the enhanced mechanism, on the exact law.
+    # The theorem behind the enhanced mechanism, on the exact distribution.
     rng = np.random.default_rng(7)
     closest = 0.0
     for _ in range(300):
         u, c = rng.normal(size=5) * 8, rng.normal(size=5)
-        law, moved = np.exp(u - u.max()), np.exp(u + c - (u + c).max())
-        apart = np.abs(np.log(law / law.sum()) - np.log(moved / moved.sum())).max()
+        distribution, moved = np.exp(u - u.max()), np.exp(u + c - (u + c).max())
+        apart = np.abs(
+            np.log(distribution / distribution.sum()) - np.log(moved / moved.sum())
+        ).max()
         assert apart <= np.ptp(c) * (1 + 1e-12)
         closest = max(closest, apart / np.ptp(c))
     assert closest > 0.9

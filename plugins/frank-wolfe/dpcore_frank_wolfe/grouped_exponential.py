@@ -37,8 +37,8 @@ _FIRST_BITS = 192
 @dataclass(frozen=True, slots=True)
 class GroupedExponential(Exponential):
     """Selects i with probability proportional to exp(u_i / s), as ``Exponential`` does, which says
-    why that costs what it does: the law, the event and the relation are the same. Only the way to
-    a draw differs, so that none takes a trial for each candidate.
+    why that costs what it does: the distribution, the event and the relation are the same. Only the
+    way to a draw differs, so that none takes a trial for each candidate.
 
     Candidates are grouped by k = floor((max u - u_i) / s), 63 for all that are further away, found
     in floats that are rounded down: so k <= (max u - u_i) / s always, and nothing else is asked of

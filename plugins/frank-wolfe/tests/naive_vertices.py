@@ -34,7 +34,7 @@ def scores(X, y, factors, loss, radius, clip, bits, picks):
 
 
 def probabilities(utilities, scale):
-    """Return the law of the exponential mechanism, from the formula."""
+    """Return the distribution of the exponential mechanism, from the formula."""
     best = max(utilities)
     weights = [math.exp(-float(Fraction(best - int(u)) / scale)) for u in utilities]
     return [weight / sum(weights) for weight in weights]

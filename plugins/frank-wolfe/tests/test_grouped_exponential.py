@@ -1,4 +1,4 @@
-"""Draws in groups have the exponential mechanism's law, and cost what it does."""
+"""Draws in groups have the exponential mechanism's distribution, and cost what it does."""
 
 import functools
 from fractions import Fraction
@@ -32,13 +32,14 @@ def drawn_of(utilities, multiplier, draws=DRAWS, grid_bits=0):
 
 
 def distance(utilities, multiplier, **more):
-    """Return the chi-square distance of draws from the law, over its standard deviation, with
-    candidates of one utility taken together and classes of few draws left out."""
+    """Return the chi-square distance of draws from the distribution, over its standard deviation,
+    with candidates of one utility taken together and classes of few draws left out."""
     drawn = np.array(utilities, dtype=object)[drawn_of(utilities, multiplier, **more)]
-    law = naive.probabilities(utilities, Fraction(multiplier))
+    distribution = naive.probabilities(utilities, Fraction(multiplier))
     values = sorted(set(utilities))
     expected = [
-        DRAWS * sum(p for u, p in zip(utilities, law, strict=True) if u == v) for v in values
+        DRAWS * sum(p for u, p in zip(utilities, distribution, strict=True) if u == v)
+        for v in values
     ]
     counted = [(sum(drawn == v), e) for v, e in zip(values, expected, strict=True) if e >= 8]
     assert sum(e for _, e in counted) > 0.99 * DRAWS
@@ -48,7 +49,7 @@ def distance(utilities, multiplier, **more):
 
 @pytest.mark.parametrize("multiplier", [0.75, 37.5])
 @pytest.mark.parametrize("name", UTILITIES)
-def test_draws_have_the_law(name, multiplier):
+def test_draws_have_the_distribution(name, multiplier):
     # Of chi-square's upper tail 6 deviations are beyond 1 in 10,000 for any number of classes.
     assert distance(UTILITIES[name], multiplier) < 6
 
@@ -60,7 +61,7 @@ def test_candidates_of_one_utility_are_alike():
 
 
 def test_a_draw_that_forgets_a_coin_is_found(monkeypatch):
-    # All that is proposed is kept; and coins of e^(-k) W^-1 as if the weight were the law.
+    # All that is proposed is kept; and coins of e^(-k) W^-1 as if the weight were the distribution.
     noise = SeededNoise(1)
     kept = [module._is_kept(0, 0, 2**36 + 1, (0, 1), GridScale(5), noise) for _ in range(50)]
     assert not any(kept)  # the first words decide

@@ -15,12 +15,12 @@ runs together have the guarantee of the ledger's filter.
 
 Proof, add-or-remove-one. Fix two tables that differ in a row r, and of each partition the one part
 p, if any, that r is in. A run over another part reads the same rows of both tables: given all that
-was released before, it has one law on both, and costs this pair nothing. What the pair sees is the
-concurrent adaptive composition of the runs over all rows and over the parts p. Which these are
-follows from r and from what was released, and their sum is at most what the ledger counts: a filter
-that composes these runs alone (``dpcore_ledger.cost``) would have let each of them in. A partition
-that is first named late changes nothing: r's place in it was settled before. Of two partitions r is
-in a part each, so that their costs add.
+was released before, it has one distribution on both, and costs this pair nothing. What the pair
+sees is the concurrent adaptive composition of the runs over all rows and over the parts p. Which
+these are follows from r and from what was released, and their sum is at most what the ledger
+counts: a filter that composes these runs alone (``dpcore_ledger.cost``) would have let each of them
+in. A partition that is first named late changes nothing: r's place in it was settled before. Of two
+partitions r is in a part each, so that their costs add.
 
 Proof, replace-one. A run over a part is under add-or-remove-one, since the part's number of rows is
 private, and is charged as two steps, c2. Where the old row and the new one are of one part, the

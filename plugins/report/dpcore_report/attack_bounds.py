@@ -1,19 +1,20 @@
 """The meaning of (epsilon, delta) to someone who wants to find out about a row: beliefs, attacks.
 
-P and Q are the laws of all that is released, over two neighbouring tables. For every set S of
-outcomes P(S) <= e^epsilon Q(S) + delta, and the same with P and Q exchanged. Every number here is
-rounded away from what protects: upwards where it is what an attacker can reach.
+P and Q are the distributions of all that is released, over two neighbouring tables. For every set S
+of outcomes P(S) <= e^epsilon Q(S) + delta, and the same with P and Q exchanged. Every number here
+is rounded away from what protects: upwards where it is what an attacker can reach.
 
 * *Belief*, delta = 0. By Bayes' theorem the odds of P move by P(o) / Q(o), which is at most
   e^epsilon and at least e^-epsilon: a belief p becomes at most p e^epsilon / (p e^epsilon + 1 - p).
-* *Belief*, delta > 0. There are laws P', Q' within e^epsilon of each other, both ways, such that
-  P = (1 - delta) P' + delta P'' and Q = (1 - delta) Q' + delta Q'' (Kairouz, Oh & Viswanath 2015,
-  "The Composition Theorem for Differential Privacy"; Murtagh & Vadhan 2016). So the release tells
-  no more than a game does in which a coin of probability delta, the same for both tables, gives
-  everything away, and otherwise the bound of delta = 0 holds: "except with probability delta".
-  That is exact for the game; the outcome alone, without its coin, may go somewhat beyond the bound
-  more often. Beyond odds of e^(epsilon + s) it goes with probability at most delta / (1 - e^-s):
-  for the set S of such outcomes Q(S) <= e^-(epsilon + s) P(S), and P(S) <= e^epsilon Q(S) + delta.
+* *Belief*, delta > 0. There are distributions P', Q' within e^epsilon of each other, both ways,
+  such that P = (1 - delta) P' + delta P'' and Q = (1 - delta) Q' + delta Q'' (Kairouz, Oh &
+  Viswanath 2015, "The Composition Theorem for Differential Privacy"; Murtagh & Vadhan 2016). So the
+  release tells no more than a game does in which a coin of probability delta, the same for both
+  tables, gives everything away, and otherwise the bound of delta = 0 holds: "except with
+  probability delta". That is exact for the game; the outcome alone, without its coin, may go
+  somewhat beyond the bound more often. Beyond odds of e^(epsilon + s) it goes with probability at
+  most delta / (1 - e^-s): for the set S of such outcomes Q(S) <= e^-(epsilon + s) P(S), and P(S) <=
+  e^epsilon Q(S) + delta.
 * *Attacks* (Kairouz, Oh & Viswanath 2015; Wasserman & Zhou 2010, for delta = 0). A
   test says "P" on a set S; a = Q(S) are its false alarms. The two inequalities, for S and for what
   is not S, say P(S) <= e^epsilon a + delta and 1 - P(S) >= e^-epsilon (1 - a - delta). Their sum,

@@ -78,7 +78,7 @@ ACCOUNTANTS = {
         "dpcore_accounting.rdp",
     ),
     "single": Theorem(
-        "one release has the (epsilon, delta) curve of its law",
+        "one release has the (epsilon, delta) curve of its distribution",
         "Balle & Wang 2018, Theorem 8; Chen, Lee & Kifer 2019",
         "dpcore_accounting.single",
     ),

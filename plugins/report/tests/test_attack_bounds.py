@@ -1,4 +1,5 @@
-"""Beliefs and attacks: every number is reached by a law that the promise allows, none beyond."""
+"""Beliefs and attacks: every number is reached by a distribution that the promise allows, none
+beyond."""
 
 import math
 from fractions import Fraction
@@ -17,24 +18,25 @@ HALF = Fraction(1, 2)
 
 
 def game(promise):
-    """Return the two laws of the four outcomes that dominate every (epsilon, delta) release:
-    Kairouz, Oh & Viswanath 2015, "The Composition Theorem for Differential Privacy", equation 6."""
+    """Return the two distributions of the four outcomes that dominate every (epsilon, delta)
+    release: Kairouz, Oh & Viswanath 2015, "The Composition Theorem for Differential Privacy",
+    equation 6."""
     grown, delta = float(exp_up(promise.epsilon)), float(promise.delta)
     high, low = (1 - delta) * grown / (1 + grown), (1 - delta) / (1 + grown)
     return [delta, high, low, 0.0], [0.0, low, high, delta]
 
 
-def events(laws):
+def events(distributions):
     """Yield the probabilities of every set of outcomes under both."""
-    places = range(len(laws[0]))
+    places = range(len(distributions[0]))
     sets = chain.from_iterable(combinations(places, size) for size in range(len(places) + 1))
     for chosen in sets:
-        yield tuple(sum(law[place] for place in chosen) for law in laws)
+        yield tuple(sum(distribution[place] for place in chosen) for distribution in distributions)
 
 
-def most_caught(laws, false_alarms):
+def most_caught(distributions, false_alarms):
     """Return the power of the most powerful test of a size, by the lemma of Neyman and Pearson."""
-    p, q = laws
+    p, q = distributions
     power, left = 0.0, false_alarms
     for at in sorted(range(len(p)), key=lambda i: q[i] / p[i] if p[i] else math.inf):
         part = 1.0 if q[at] <= left else left / q[at]
@@ -56,11 +58,11 @@ def test_what_a_test_finds_is_rounded_up(epsilon, false_alarms):
 @pytest.mark.parametrize("twin", [False, True])
 def test_attacks_on_the_hardest_release_reach_the_bounds_and_no_more(epsilon, delta, twin):
     promise = Promise(Fraction(epsilon), Fraction(delta))
-    laws = game(promise)
+    distributions = game(promise)
     # The twin leaves delta out of the bound: attacks exceed it wherever there is one.
     stated = Promise(promise.epsilon, Fraction(0)) if twin else promise
-    guessed = max((p + 1 - q) / 2 for p, q in events(laws))
-    caught = {share: most_caught(laws, share) for share in (0.5, 0.01, 0.001)}
+    guessed = max((p + 1 - q) / 2 for p, q in events(distributions))
+    caught = {share: most_caught(distributions, share) for share in (0.5, 0.01, 0.001)}
     errors = [guessed - float(stated.guessed())]
     errors += [power - float(stated.caught(Fraction(share))) for share, power in caught.items()]
     if twin and delta:

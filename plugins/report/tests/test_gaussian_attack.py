@@ -1,4 +1,4 @@
-"""Bounds of attacks under Gaussian differential privacy, against the normal law itself."""
+"""Bounds of attacks under Gaussian differential privacy, against the normal distribution itself."""
 
 from fractions import Fraction
 from statistics import NormalDist
@@ -11,7 +11,7 @@ NORMAL = NormalDist()
 
 
 @pytest.mark.parametrize("mu", [0.01, 0.2, 1.0, 3.0])
-def test_a_guess_is_right_as_often_as_between_two_normal_laws(mu):
+def test_a_guess_is_right_as_often_as_between_two_normal_distributions(mu):
     # Dong, Roth & Su 2022: the total variation of N(0, 1) and N(mu, 1) is 2 Phi(mu / 2) - 1.
     guessed = GaussianPromise(Fraction(mu)).guessed()
     assert guessed >= Fraction(NORMAL.cdf(mu / 2)) - Fraction(1, 10**15)
@@ -21,7 +21,7 @@ def test_a_guess_is_right_as_often_as_between_two_normal_laws(mu):
 
 @pytest.mark.parametrize("share", [0.01, 0.001])
 @pytest.mark.parametrize("mu", [0.2, 1.0, 3.0])
-def test_a_test_names_as_many_as_the_best_between_two_normal_laws(mu, share):
+def test_a_test_names_as_many_as_the_best_between_two_normal_distributions(mu, share):
     # Dong, Roth & Su 2022, equation 6: the trade-off function of N(0, 1) and N(mu, 1).
     power = NORMAL.cdf(mu - NORMAL.inv_cdf(1 - share))
     assert float(GaussianPromise(Fraction(mu)).caught(Fraction(share))) == pytest.approx(power)

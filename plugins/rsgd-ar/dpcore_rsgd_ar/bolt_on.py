@@ -70,7 +70,7 @@ class BoltOn:
     )
     departures: ClassVar[tuple[str, ...]] = (
         "pure epsilon by Laplace noise on each coordinate, of an l1 sensitivity sqrt(d) times that "
-        "in l2, instead of a noise whose length has a gamma law (about 1.4 times longer)",
+        "in l2, instead of a noise whose length has a gamma distribution (about 1.4 times longer)",
         "the exact curve of the Gaussian instead of the classical bound, which needs epsilon <= 1",
         "batches differ by at most one row, of which the smallest is counted; rounding is part of "
         "the sensitivity",

@@ -1,4 +1,5 @@
-"""Boxes of Tukey depth, and the law of a point that is drawn by its depth: in whole numbers."""
+"""Boxes of Tukey depth, and the distribution of a point that is drawn by its depth: in whole
+numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from dpcore_tukey.part_models import LARGEST_STEPS
 if TYPE_CHECKING:
     from dpcore.plugin.parts import NoiseSource
 
-__all__ = ["Boxes", "DepthLaw"]
+__all__ = ["Boxes", "DepthDistribution"]
 
 _FEWEST_BITS, _MOST_BITS = 64, 2**13
 
@@ -51,7 +52,7 @@ class Boxes:
 
 
 @dataclass(frozen=True, slots=True)
-class DepthLaw:
+class DepthDistribution:
     """The exponential mechanism over the grid points of depth ``least`` or more: a point of depth s
     has a probability proportional to the whole number f(s).
 
@@ -61,7 +62,7 @@ class DepthLaw:
     f(least), a box is drawn by the weights g(s) |R_s|, and in it a point, all points alike.
 
     **Safe models.** Write D, D' for models that differ in one, u and u' for depths in them, t for
-    ``least``, Z = sum over u(z) >= t of f(u(z)), P and P' for the laws. D is safe if
+    ``least``, Z = sum over u(z) >= t of f(u(z)), P and P' for the distributions. D is safe if
 
         f(t) |R_(t-1)| <= delta Z.                                                        (1)
 
@@ -124,7 +125,8 @@ class DepthLaw:
         return low
 
     def draw(self, boxes: Boxes, noise: NoiseSource) -> np.ndarray:
-        """Return a point of this law, int64 of shape (d,): exact, by uniform whole numbers."""
+        """Return a point of this distribution, int64 of shape (d,): exact, by uniform whole
+        numbers."""
         levels = range(self.least, self.deepest + 1)
         ends = np.cumsum(
             [g * boxes.volume(s) for s, g in zip(levels, self.rises(), strict=True)], dtype=object

@@ -43,22 +43,22 @@ class PartModels:
     """The coefficients of a least squares fit in each of ``models`` parts, int64 of shape (models,
     n_columns), in steps of ``2**-PARAMETER_BITS``.
 
-    A row's part is drawn by itself: the same law for every row, whatever is in it and in others.
-    A fit is a function of the rows of its part alone. Products of rows and targets, truncated to
-    ``2**-bits``, are added up as whole numbers, modulo 2^64; equations are solved by elimination in
-    one fixed order of operations, without LAPACK. So a model has the same bits on two tables that
-    have the same rows in its part, in whatever order. A column that depends on others there has
-    coefficient 0; so has each column of a part without rows. The intercept's place has the
-    prediction at the middles of all numbers between bounds, which varies with the other
+    A row's part is drawn by itself: the same distribution for every row, whatever is in it and in
+    others. A fit is a function of the rows of its part alone. Products of rows and targets,
+    truncated to ``2**-bits``, are added up as whole numbers, modulo 2^64; equations are solved by
+    elimination in one fixed order of operations, without LAPACK. So a model has the same bits on
+    two tables that have the same rows in its part, in whatever order. A column that depends on
+    others there has coefficient 0; so has each column of a part without rows. The intercept's place
+    has the prediction at the middles of all numbers between bounds, which varies with the other
     coefficients less than the one at their lower bounds. All are rounded to the grid and held to
     ``LARGEST_STEPS``.
 
     Neighbours. Let the parts of the rows that both tables have be drawn, and the part of a row that
-    was added, removed or replaced, which has one law on both. Given these, the tables differ in the
-    rows of one part: so in one model, which may be any other, under add-or-remove-one and
-    replace-one alike. What holds of two tables of models that differ in one of them, whatever it
-    is, holds given the draws; and so without, as the mean of laws that are within (epsilon, delta)
-    of each other is too. That is what a mechanism over models may rest on
+    was added, removed or replaced, which has one distribution on both. Given these, the tables
+    differ in the rows of one part: so in one model, which may be any other, under add-or-remove-one
+    and replace-one alike. What holds of two tables of models that differ in one of them, whatever
+    it is, holds given the draws; and so without, as the mean of distributions that are within
+    (epsilon, delta) of each other is too. That is what a mechanism over models may rest on
     (``ProposeTestRelease``). As a norm it says next to nothing: a model may cross the grid.
 
     Parameters

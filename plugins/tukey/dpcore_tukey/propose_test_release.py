@@ -18,7 +18,7 @@ from dpcore.plugin.parts import (
     log_up,
     sealed,
 )
-from dpcore_tukey.boxes import Boxes, DepthLaw
+from dpcore_tukey.boxes import Boxes, DepthDistribution
 from dpcore_tukey.part_models import PartModels
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ __all__ = ["ProposeTestRelease"]
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
 class ProposeTestRelease:
-    """First whether the test is passed, then, asked for it, a point drawn by ``DepthLaw``: together
-    (``epsilon``, ``delta``)-DP, under the relations of ``PartModels``.
+    """First whether the test is passed, then, asked for it, a point drawn by ``DepthDistribution``:
+    together (``epsilon``, ``delta``)-DP, under the relations of ``PartModels``.
 
-    The test: h + X >= tau, h the distance of ``DepthLaw`` and X two-sided geometric noise of scale
-    b = 1 / epsilon_1, P(X = x) proportional to q^|x|, q = e^(-epsilon_1). tau is the least whole
-    number with q^tau / (1 + q) <= delta: the probability that X >= tau. With epsilon_2 = epsilon -
-    epsilon_1 - delta for the draw:
+    The test: h + X >= tau, h the distance of ``DepthDistribution`` and X two-sided geometric noise
+    of scale b = 1 / epsilon_1, P(X = x) proportional to q^|x|, q = e^(-epsilon_1). tau is the least
+    whole number with q^tau / (1 + q) <= delta: the probability that X >= tau. With epsilon_2 =
+    epsilon - epsilon_1 - delta for the draw:
 
     * h moves by at most 1 between neighbours, so the outcome of the test is epsilon_1-DP.
     * Models D that are safe: P(F) <= e^(epsilon_2) (1 + delta) P'(F) + delta of the points drawn.
@@ -78,7 +78,7 @@ class ProposeTestRelease:
             )
         if not 0.001 <= self.test_share <= 0.999:
             raise InvalidInputError(f"Expected test_share={self.test_share!r} within .001 to .999.")
-        if type(self.least) is not int or not 1 <= self.least < self.law.deepest:
+        if type(self.least) is not int or not 1 <= self.least < self.distribution.deepest:
             raise InvalidInputError(f"Expected least={self.least!r} of at least 1, below m / 2.")
 
     @property
@@ -92,9 +92,9 @@ class ProposeTestRelease:
         return GridScale.at_least(float(1 / of_test) * (1 + 2.0**-50), 1.0, 0)
 
     @property
-    def law(self) -> DepthLaw:
+    def distribution(self) -> DepthDistribution:
         left = Fraction(self.epsilon) - Fraction(self.delta) - 1 / self.scale.steps
-        return DepthLaw(self.base.models, self.least, left)
+        return DepthDistribution(self.base.models, self.least, left)
 
     @property
     def threshold(self) -> int:
@@ -122,8 +122,8 @@ class TestedModels:
     epsilon = None
 
     def __init__(self, mechanism: ProposeTestRelease, boxes: Boxes, noise: NoiseSource) -> None:
-        self._law, self._boxes, self._noise = mechanism.law, boxes, noise
-        distance = self._law.distance(boxes, Fraction(mechanism.delta))
+        self._distribution, self._boxes, self._noise = mechanism.distribution, boxes, noise
+        distance = self._distribution.distance(boxes, Fraction(mechanism.delta))
         drawn = int(noise.geometric(mechanism.scale, 1)[0])
         self.first = distance + drawn >= mechanism.threshold
         self.halted = not self.first
@@ -133,5 +133,5 @@ class TestedModels:
         if self.halted:
             raise InvalidInputError("The mechanism has halted.")
         self.halted = True
-        point = self._law.draw(self._boxes, self._noise)
+        point = self._distribution.draw(self._boxes, self._noise)
         return np.ldexp(point.astype(np.float64), -Problem.PARAMETER_BITS)

@@ -1,4 +1,5 @@
-"""Twins of the boxes and of their law, from the formulas, over every point of a small grid."""
+"""Twins of the boxes and of their distribution, from the formulas, over every point of a small
+grid."""
 
 import itertools
 import math
@@ -20,7 +21,7 @@ def grid(largest, d):
     return list(itertools.product(range(-largest, largest + 1), repeat=d))
 
 
-def law(models, points, least, weight):
+def distribution(models, points, least, weight):
     """Return the probability of each point, by a function of its depth."""
     weights = [
         weight(at) if (at := depth(models, point)) >= least else Fraction(0) for point in points

@@ -30,10 +30,10 @@ def mechanism_of(**changed):
 
 def outcomes(mechanism, models, threshold):
     """Return the probability of failure and of each point."""
-    law, scale = mechanism.law, float(mechanism.scale.steps)
-    h = law.distance(line.boxes_of(models), line.Fraction(mechanism.delta))
+    distribution, scale = mechanism.distribution, float(mechanism.scale.steps)
+    h = distribution.distance(line.boxes_of(models), line.Fraction(mechanism.delta))
     passed = naive.passes(h, threshold, scale)
-    p = naive.law(models, line.LINE, law.least, line.weight_of(law))
+    p = naive.distribution(models, line.LINE, distribution.least, line.weight_of(distribution))
     return [1 - passed, *(passed * float(each) for each in p)]
 
 
@@ -64,7 +64,7 @@ def test_a_test_that_everybody_passes_is_found():
 def test_the_parts_add_up_and_the_threshold_is_the_least(epsilon, delta):
     mechanism = mechanism_of(epsilon=epsilon, delta=delta)
     b = mechanism.scale.steps
-    assert 1 / b + mechanism.law.epsilon + line.Fraction(delta) == line.Fraction(epsilon)
+    assert 1 / b + mechanism.distribution.epsilon + line.Fraction(delta) == line.Fraction(epsilon)
     assert math.isclose(1 / b, 0.4 * (epsilon - delta), rel_tol=1e-12)
     assert naive.passes(0, mechanism.threshold, float(b)) <= delta * (1 + 1e-12)
     assert naive.passes(0, mechanism.threshold - 1, float(b)) > delta * (1 - 1e-12)

@@ -102,7 +102,7 @@ class Beside:
             for plan, one in zip(search.plans, self._of_each, strict=True)
         ]
         priced = replace(search, plans=tuple(plans)).within(self.left)
-        if search.law is None:
+        if search.distribution is None:
             for one in left:
                 Account.require_within(priced.plans[0].accountant, one, len(plans))
         # The filter of the steps was charged the search: it refuses whatever would pass the whole.

@@ -98,10 +98,10 @@ class CandidateFits:
 
     def best(self) -> CandidateFit | None:
         """Return the best of them; ``None`` where no try came to a model."""
-        law = self._search.law
-        if law is None:
+        distribution = self._search.distribution
+        if distribution is None:
             return self._chosen()
-        return best_of_random_tries(law, len(self._plans), self._tried, self._noise)
+        return best_of_random_tries(distribution, len(self._plans), self._tried, self._noise)
 
     def _chosen(self) -> CandidateFit | None:
         """Return one of the list, in which a fit that failed is the public constant. Its algorithm
@@ -142,7 +142,7 @@ class CandidateFits:
         """Note the parts and the number of rows that a fit's own statement names, whichever fit is
         released: of a list all fits are made. Of random tries these names would tell what was
         tried, so that a try that asks a part which no candidate's first release names fails."""
-        if self._search.law is None:
+        if self._search.distribution is None:
             limits = self.most_rows, stated.get("most_rows")
             self.foreign.update(stated["parts_not_from_dpcore"])
             self.most_rows = min((most for most in limits if most is not None), default=None)

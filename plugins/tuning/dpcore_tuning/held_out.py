@@ -4,10 +4,10 @@ Proof for the two sides. A unit (a row, where the schema has none) is in one sid
 held out, by coins that do not depend on any row: its own coin where the number of units is private,
 its place among all of them where that is public. Given the coins, two neighbours differ in one
 side, by the same relation. So if, given the coins, what is released of one side is (epsilon,
-delta)-DP whatever the other holds, and the other way round, all of it is: the coins' law is the
-same on both tables, and P(S) <= e^epsilon P'(S) + delta holds for the mean where it holds for each
-(parallel composition: McSherry 2009). The moment of a Renyi divergence is a mean over the coins
-too. So each side has the whole budget, and not a part of it.
+delta)-DP whatever the other holds, and the other way round, all of it is: the coins' distribution
+is the same on both tables, and P(S) <= e^epsilon P'(S) + delta holds for the mean where it holds
+for each (parallel composition: McSherry 2009). The moment of a Renyi divergence is a mean over the
+coins too. So each side has the whole budget, and not a part of it.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import NoiseSource
-    from dpcore_tuning.stopping_distributions import Law
+    from dpcore_tuning.stopping_distributions import StoppingDistribution
 
 __all__ = ["best_of_random_tries"]
 
@@ -21,7 +21,10 @@ Outcome = TypeVar("Outcome", bound=_Scored)
 
 
 def best_of_random_tries(
-    law: Law, n_candidates: int, attempt: Callable[[int], Outcome | None], noise: NoiseSource
+    distribution: StoppingDistribution,
+    n_candidates: int,
+    attempt: Callable[[int], Outcome | None],
+    noise: NoiseSource,
 ) -> Outcome | None:
     """Return the outcome of the largest score; ``None`` where none was made, or none came to one.
 
@@ -30,7 +33,7 @@ def best_of_random_tries(
     of a try that came to nothing, below every other. Of equal scores the earlier stays.
     """
     best: Outcome | None = None
-    for _ in range(law.draw(noise)):
+    for _ in range(distribution.draw(noise)):
         tried = attempt(noise.integers_below(n_candidates))
         if tried is not None and (best is None or tried.score > best.score):
             best = tried

@@ -28,7 +28,7 @@ from dpcore.plugin.parts import (
 from dpcore_tuning.candidates import settings_of
 from dpcore_tuning.scores import MEASURES
 from dpcore_tuning.stopping_cost import filter_of_a_try, whole_filter
-from dpcore_tuning.stopping_distributions import Law, law_of
+from dpcore_tuning.stopping_distributions import StoppingDistribution, stopping_distribution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ class Search:
     ----------
     candidates : as they were named. ``plans`` : of each, whose accountant is the filter of one fit.
     whole : the empty filter of all fits and of the steps beside them.
-    law : of the number of tries; ``None`` for every candidate once.
+    distribution : of the number of tries; ``None`` for every candidate once.
     epsilon, delta : what the whole search guarantees, steps beside it included.
     measure : of a score. ``held_out`` : the share of the rows that scores are of.
     """
@@ -73,7 +73,7 @@ class Search:
     candidates: tuple[Candidate, ...]
     plans: tuple[Plan, ...]
     whole: Accountant
-    law: Law | None
+    distribution: StoppingDistribution | None
     epsilon: float
     delta: float
     measure: str
@@ -89,7 +89,7 @@ class Search:
         nothing from one fit to the next. The theorems of a random number of tries are about tries
         that are independent, and only the best is seen. Of a list, in equal parts of the budget,
         every model could be released."""
-        if self.law is None:
+        if self.distribution is None:
             return ()
         named = [
             (PrivacyStatement.part_of(plan.optimizer), plan.entry.target) for plan in self.plans
@@ -98,10 +98,10 @@ class Search:
 
     def within(self, left: Any) -> Search:
         """Return the search whose fits are within what its whole filter has left."""
-        if self.law is None:
+        if self.distribution is None:
             part = Account.equal_part(left, len(self.plans))
         else:
-            part = filter_of_a_try(self.law, self.plans[0].accountant.name, left)
+            part = filter_of_a_try(self.distribution, self.plans[0].accountant.name, left)
         plans = (replace(plan, accountant=part, is_part=True) for plan in self.plans)
         return replace(self, plans=tuple(plans))
 
@@ -128,7 +128,7 @@ def make_search(
     epsilon = 1.0 if settings.epsilon is None else settings.epsilon
     whole = replace(settings, epsilon=epsilon)
     if kind == "random":
-        drawn = law_of(law, tries, eta)
+        drawn = stopping_distribution(law, tries, eta)
         filter, plans = _of_tries(whole, candidates, drawn)
     else:
         drawn = None
@@ -181,12 +181,14 @@ _Planned = tuple[Any, list[Any]]
 """The filter of the whole, and the plans of the fits."""
 
 
-def _of_tries(settings: Settings, candidates: Sequence[Candidate], law: Law) -> _Planned:
+def _of_tries(
+    settings: Settings, candidates: Sequence[Candidate], distribution: StoppingDistribution
+) -> _Planned:
     """Return the filter, and plans of fits that each have the whole of a try's, as it is."""
     name = settings.accountant or ("zcdp" if settings.delta else "pure")
     assert settings.epsilon is not None
-    whole = whole_filter(law, name, settings.epsilon, settings.delta)
-    part = filter_of_a_try(law, name, whole)
+    whole = whole_filter(distribution, name, settings.epsilon, settings.delta)
+    part = filter_of_a_try(distribution, name, whole)
     each = replace(settings, accountant=name, epsilon=part.epsilon)
     plans = [make_plan(one) for one in settings_of(each, candidates)]
     return whole, [replace(plan, accountant=part, is_part=True) for plan in plans]

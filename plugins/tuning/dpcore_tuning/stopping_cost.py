@@ -1,12 +1,12 @@
 """The price of a randomly stopped search: what each of its tries may cost, so that the best of a
 random number of them is within the budget.
 
-A try Q is a fit and the private score that it gets. K is drawn from a law that is fixed beforehand,
-Q runs K times, each time on a fresh candidate of a public list with fresh noise, and the outcome of
-the largest score is released, A. Ties: the earlier try stays. Tries are exchangeable given their
-scores, so that this is the law of ties that are broken by a mark drawn afresh with each outcome,
-which makes the order of outcomes total, as the theorems ask. The relation is the run's own,
-whichever it is: P and P' are the laws of Q on two neighbours, either way round.
+A try Q is a fit and the private score that it gets. K is drawn from a distribution that is fixed
+beforehand, Q runs K times, each time on a fresh candidate of a public list with fresh noise, and
+the outcome of the largest score is released, A. Ties: the earlier try stays. Tries are exchangeable
+given their scores, so that this is the distribution of ties that are broken by a mark drawn afresh
+with each outcome, which makes the order of outcomes total, as the theorems ask. The relation is the
+run's own, whichever it is: P and P' are the distributions of Q on two neighbours, either way round.
 
 The common step (Papernot & Steinke 2022, Lemma 7). Let f be the generating function of K. An
 outcome y is the best with probability A(y) = f(P(<= y)) - f(P(< y)) = P(y) E f'(x), x uniform
@@ -20,8 +20,8 @@ the second since u^a v^(1-a) is jointly convex.
 
 *Truncated negative binomial*, f'(x) = E[K] (gamma / (1 - (1 - gamma) x))^(1 + eta):
 
-* Q epsilon-DP: A is (2 + eta) epsilon-DP, three times epsilon for the geometric law (Liu & Talwar,
-  STOC 2019, section 3; Papernot & Steinke, ICLR 2022, corollary of Theorem 2). By (1), and
+* Q epsilon-DP: A is (2 + eta) epsilon-DP, three times epsilon for the geometric distribution (Liu &
+  Talwar, STOC 2019, section 3; Papernot & Steinke, ICLR 2022, corollary of Theorem 2). By (1), and
   gamma + (1 - gamma)(1 - x') <= e^epsilon (gamma + (1 - gamma)(1 - x)).
 * Q of Renyi divergence d(a) at order a > 1 and d(b) at order b >= 1, each of them the larger of
   D(P, P') and D(P', P), as filters bound it: A has at order a
@@ -72,7 +72,7 @@ from dpcore_tuning.stopping_distributions import Poisson, TruncatedNegativeBinom
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant
-    from dpcore_tuning.stopping_distributions import Law
+    from dpcore_tuning.stopping_distributions import StoppingDistribution
 
 __all__ = ["INNER", "Whole", "filter_of_a_try", "left_of", "theorem_of", "whole_filter"]
 
@@ -86,16 +86,18 @@ _TOO_SMALL = (
 )
 
 
-def theorem_of(law: Law, accountant: str) -> str:
+def theorem_of(distribution: StoppingDistribution, accountant: str) -> str:
     """Return the theorem that bounds the search."""
-    if isinstance(law, Poisson):
-        return "Papernot & Steinke 2022, Lemma 7, for the Poisson law and pure epsilon"
+    if isinstance(distribution, Poisson):
+        return "Papernot & Steinke 2022, Lemma 7, for the Poisson distribution and pure epsilon"
     if accountant == "pure":
         return "Liu & Talwar 2019; Papernot & Steinke 2022, corollary of Theorem 2"
     return "Papernot & Steinke 2022, Theorem 2"
 
 
-def whole_filter(law: Law, accountant: str, epsilon: float, delta: float) -> Whole:
+def whole_filter(
+    distribution: StoppingDistribution, accountant: str, epsilon: float, delta: float
+) -> Whole:
     """Return the empty filter of a search whose tries run under an accountant, and of the steps
     beside it. It is pure, or of a Renyi divergence at the order at which the search is bounded.
 
@@ -110,25 +112,25 @@ def whole_filter(law: Law, accountant: str, epsilon: float, delta: float) -> Who
     if accountant == "pure":
         return PureAccountant.from_budget(epsilon, 0.0)
     delta = AdditiveAccountant.validated_delta(delta)
-    if not isinstance(law, TruncatedNegativeBinomial):
+    if not isinstance(distribution, TruncatedNegativeBinomial):
         raise InvalidInputError(
             "There is no theorem here for a Poisson number of tries under "
             f"{accountant}: take --law geometric or logarithmic, or --accountant pure."
         )
-    t = (_order_of_zcdp if accountant == "zcdp" else _order_of_rdp)(law, epsilon, delta)
+    t = (_order_of_zcdp if accountant == "zcdp" else _order_of_rdp)(distribution, epsilon, delta)
     return RdpAccountant.at_order(epsilon, delta, 1 + t)
 
 
-def filter_of_a_try(law: Law, accountant: str, whole: Whole) -> Any:
+def filter_of_a_try(distribution: StoppingDistribution, accountant: str, whole: Whole) -> Any:
     """Return the empty filter of each try, so that the search is within what ``whole`` has left:
     its epsilon, or its Renyi divergence at that filter's order.
 
     Raises InvalidInputError where that is too little.
     """
     if isinstance(whole, PureAccountant):
-        return PureAccountant.from_budget(_pure(law, whole.remaining), 0.0)
-    assert isinstance(law, TruncatedNegativeBinomial)
-    return (_zcdp if accountant == "zcdp" else _rdp)(law, whole)
+        return PureAccountant.from_budget(_pure(distribution, whole.remaining), 0.0)
+    assert isinstance(distribution, TruncatedNegativeBinomial)
+    return (_zcdp if accountant == "zcdp" else _rdp)(distribution, whole)
 
 
 def left_of(whole: AdditiveAccountant) -> Fraction:
@@ -138,32 +140,34 @@ def left_of(whole: AdditiveAccountant) -> Fraction:
     )
 
 
-def _pure(law: Law, epsilon: float) -> float:
-    if isinstance(law, TruncatedNegativeBinomial):
-        return float_down(Fraction(epsilon) / (2 + law.eta))
-    assert isinstance(law, Poisson)
-    low, high = float_down(Fraction(epsilon) / (1 + law.mean / 2)), epsilon  # tanh(x) <= x
+def _pure(distribution: StoppingDistribution, epsilon: float) -> float:
+    if isinstance(distribution, TruncatedNegativeBinomial):
+        return float_down(Fraction(epsilon) / (2 + distribution.eta))
+    assert isinstance(distribution, Poisson)
+    low, high = float_down(Fraction(epsilon) / (1 + distribution.mean / 2)), epsilon  # tanh(x) <= x
     while (middle := low + (high - low) / 2) not in (low, high):
         each = Fraction(middle)
-        cost = each + law.mean * (1 - 2 / (exp_up(each) + 1))
+        cost = each + distribution.mean * (1 - 2 / (exp_up(each) + 1))
         low, high = (middle, high) if cost <= Fraction(epsilon) else (low, middle)
     return low
 
 
-def _overhead_up(law: TruncatedNegativeBinomial, t: Fraction, other: Fraction) -> Fraction:
-    """Return what the law itself takes off the divergence at order 1 + t, other order ``other``."""
-    return (1 + law.eta) * -log_down(law.gamma) / other + log_up(law.mean_up()) / t
+def _overhead_up(distribution: TruncatedNegativeBinomial, t: Fraction, other: Fraction) -> Fraction:
+    """Return what the distribution itself takes off the divergence at order 1 + t, other order
+    ``other``."""
+    of_gamma = (1 + distribution.eta) * -log_down(distribution.gamma) / other
+    return of_gamma + log_up(distribution.mean_up()) / t
 
 
 def _rho_of(
-    law: TruncatedNegativeBinomial, whole: tuple[float, float], spent: float = 0.0
+    distribution: TruncatedNegativeBinomial, whole: tuple[float, float], spent: float = 0.0
 ) -> Callable[[float, float], float]:
     """Return rho of a try as a function of its two orders, each less 1, in floats: orders are
     sought by it, and hold whichever they are. ``whole`` : epsilon and delta. ``spent`` : of it by
     steps, at the first order."""
     epsilon, delta = whole
-    grown, log_gamma = float(1 + law.eta), math.log(law.gamma)
-    log_mean = math.log(law.mean_up())
+    grown, log_gamma = float(1 + distribution.eta), math.log(distribution.gamma)
+    log_mean = math.log(distribution.mean_up())
 
     def rho(t: float, s: float) -> float:
         left = (
@@ -179,29 +183,29 @@ def _rho_of(
 
 
 @cached_by_value(maxsize=64)
-def _order_of_zcdp(law: TruncatedNegativeBinomial, *whole: float) -> Fraction:
+def _order_of_zcdp(distribution: TruncatedNegativeBinomial, *whole: float) -> Fraction:
     """Return the order, less 1, at which a try's zCDP filter is largest."""
-    rho = _rho_of(law, whole)  # type: ignore[arg-type]
+    rho = _rho_of(distribution, whole)  # type: ignore[arg-type]
     return RenyiDpEvent.best_order(
         lambda t: rho(t, float(RenyiDpEvent.best_order(lambda s: rho(t, s))))
     )
 
 
-def _order_of_rdp(law: TruncatedNegativeBinomial, *whole: float) -> Fraction:
-    """Return the order, less 1, at which noise of a concentrated law is least: a function of public
-    values, chosen before the search."""
-    rho = _rho_of(law, whole)  # type: ignore[arg-type]
+def _order_of_rdp(distribution: TruncatedNegativeBinomial, *whole: float) -> Fraction:
+    """Return the order, less 1, at which noise of a concentrated distribution is least: a function
+    of public values, chosen before the search."""
+    rho = _rho_of(distribution, whole)  # type: ignore[arg-type]
     return RenyiDpEvent.best_order(lambda t: rho(t, t))
 
 
-def _zcdp(law: TruncatedNegativeBinomial, whole: RdpAccountant) -> Accountant:
+def _zcdp(distribution: TruncatedNegativeBinomial, whole: RdpAccountant) -> Accountant:
     """Return the filter of the largest rho at the order a of the whole: a rho +
     (1 + eta)(b - 1) rho and the overhead are within what the whole has left there."""
     t = whole.order - 1
-    rho = _rho_of(law, (whole.epsilon, whole.delta), whole.spent)
+    rho = _rho_of(distribution, (whole.epsilon, whole.delta), whole.spent)
     s = RenyiDpEvent.best_order(lambda s: rho(float(t), s))
-    left = left_of(whole) - _overhead_up(law, t, 1 + s)
-    each = left / (1 + t + (1 + law.eta) * s)
+    left = left_of(whole) - _overhead_up(distribution, t, 1 + s)
+    each = left / (1 + t + (1 + distribution.eta) * s)
     if each <= 0 or not AdditiveAccountant.ticks_down(each):
         raise InvalidInputError(_TOO_SMALL)
     zcdp = load_registry("accountant").load("accountant", "zcdp")
@@ -209,11 +213,11 @@ def _zcdp(law: TruncatedNegativeBinomial, whole: RdpAccountant) -> Accountant:
     return made
 
 
-def _rdp(law: TruncatedNegativeBinomial, whole: RdpAccountant) -> RdpAccountant:
+def _rdp(distribution: TruncatedNegativeBinomial, whole: RdpAccountant) -> RdpAccountant:
     """Return the filter at the order of the whole."""
     t = whole.order - 1
-    left = left_of(whole) - _overhead_up(law, t, 1 + t)
-    each = left / (1 + (1 + law.eta) * t / (1 + t))
+    left = left_of(whole) - _overhead_up(distribution, t, 1 + t)
+    each = left / (1 + (1 + distribution.eta) * t / (1 + t))
     if each <= 0 or not AdditiveAccountant.ticks_down(each):
         raise InvalidInputError(_TOO_SMALL)
     stated = (

@@ -1,8 +1,8 @@
-"""The number of tries of a search, drawn at random from a law that is fixed beforehand.
+"""The number of tries of a search, drawn at random from a distribution that is fixed beforehand.
 
-The laws are drawn exactly, by whole numbers alone: what is proved in
-``dpcore_tuning.stopping_cost`` is about the law that is drawn. A number of tries that is cut short,
-by a clock or a bound, has another law, and the theorems are not about it.
+The distributions are drawn exactly, by whole numbers alone: what is proved in
+``dpcore_tuning.stopping_cost`` is about the distribution that is drawn. A number of tries that is
+cut short, by a clock or a bound, has another distribution, and the theorems are not about it.
 """
 
 from __future__ import annotations
@@ -18,36 +18,42 @@ from dpcore.plugin.parts import exp_down, exp_up, log_up
 if TYPE_CHECKING:
     from dpcore.plugin.parts import NoiseSource
 
-__all__ = ["LAWS", "Law", "Poisson", "TruncatedNegativeBinomial", "law_of"]
+__all__ = [
+    "DISTRIBUTIONS",
+    "Poisson",
+    "StoppingDistribution",
+    "TruncatedNegativeBinomial",
+    "stopping_distribution",
+]
 
-LAWS = ("geometric", "logarithmic", "negative-binomial", "poisson")
+DISTRIBUTIONS = ("geometric", "logarithmic", "negative-binomial", "poisson")
 _MOST_TRIES = 10_000
 _FINEST = 2**32
 
 
-class Law(Protocol):
-    """A law of the number of tries."""
+class StoppingDistribution(Protocol):
+    """A distribution of the number of tries."""
 
     def draw(self, noise: NoiseSource) -> int:
         """Return a number of tries."""
         ...
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the law as JSON-able data, without a rounding."""
+        """Return the distribution as JSON-able data, without a rounding."""
         ...
 
     def words(self) -> str:
-        """Return the law's name and parameters."""
+        """Return the distribution's name and parameters."""
         ...
 
 
 @dataclass(frozen=True)
 class TruncatedNegativeBinomial:
-    """The law of Papernot & Steinke 2022, Definition 1, on the whole numbers k >= 1. P(k) is
-    proportional to (1 - gamma)^k times the product of (l + eta) / (l + 1) over l = 0..k-1; for eta
-    = 0, its limit, to (1 - gamma)^k / k.
+    """The distribution of Papernot & Steinke 2022, Definition 1, on the whole numbers k >= 1. P(k)
+    is proportional to (1 - gamma)^k times the product of (l + eta) / (l + 1) over l = 0..k-1; for
+    eta = 0, its limit, to (1 - gamma)^k / k.
 
-    At eta = 1 it is the geometric law, at eta = 0 the logarithmic one.
+    At eta = 1 it is the geometric distribution, at eta = 0 the logarithmic one.
 
     Parameters
     ----------
@@ -101,7 +107,7 @@ class TruncatedNegativeBinomial:
 
 @dataclass(frozen=True)
 class Poisson:
-    """The Poisson law on k = 0, 1, 2, ...
+    """The Poisson distribution on k = 0, 1, 2, ...
 
     Parameters
     ----------
@@ -131,14 +137,17 @@ class Poisson:
         return f"the Poisson distribution of mean {self.mean}"
 
 
-def law_of(name: str, tries: float, eta: float | None = None) -> Law:
-    """Return the law of a name with about so many tries in the mean; the law itself says exactly.
+def stopping_distribution(
+    name: str, tries: float, eta: float | None = None
+) -> StoppingDistribution:
+    """Return the distribution of a name with about so many tries in the mean; the distribution
+    itself says exactly.
 
     ``eta`` : that of ``negative-binomial``, and of no other.
-    Raises InvalidInputError for a name or value that no law has.
+    Raises InvalidInputError for a name or value that no distribution has.
     """
-    if name not in LAWS:
-        raise InvalidInputError(f"Expected law={name!r} to be one of {', '.join(LAWS)}.")
+    if name not in DISTRIBUTIONS:
+        raise InvalidInputError(f"Expected law={name!r} to be one of {', '.join(DISTRIBUTIONS)}.")
     if (eta is not None) != (name == "negative-binomial"):
         raise InvalidInputError("Expected eta beside --law negative-binomial, and only there.")
     if not (math.isfinite(tries) and tries <= _MOST_TRIES):
@@ -146,7 +155,9 @@ def law_of(name: str, tries: float, eta: float | None = None) -> Law:
     if name == "poisson":
         return Poisson(_rational(tries))
     if not tries > 1:
-        raise InvalidInputError(f"Expected tries={tries!r} > 1: such a law makes one at least.")
+        raise InvalidInputError(
+            f"Expected tries={tries!r} > 1: such a distribution makes one at least."
+        )
     if eta is not None and not math.isfinite(eta):
         raise InvalidInputError(f"Expected -1 < eta={eta!r} <= 1.")
     given = {"geometric": Fraction(1), "logarithmic": Fraction(0)}.get(name)
@@ -160,11 +171,11 @@ def _gamma_of(eta: Fraction, tries: float) -> Fraction:
     """Return a gamma of about this mean, which falls as gamma grows."""
     low, high = 1, _FINEST - 1  # over _FINEST
     if TruncatedNegativeBinomial(eta, Fraction(low, _FINEST)).mean_up() < tries:
-        raise InvalidInputError(f"No such law has a mean of {tries!r}: take a larger eta.")
+        raise InvalidInputError(f"No such distribution has a mean of {tries!r}: take a larger eta.")
     while high - low > 1:
         middle = (low + high) // 2
-        law = TruncatedNegativeBinomial(eta, Fraction(middle, _FINEST))
-        low, high = (middle, high) if law.mean_up() > tries else (low, middle)
+        distribution = TruncatedNegativeBinomial(eta, Fraction(middle, _FINEST))
+        low, high = (middle, high) if distribution.mean_up() > tries else (low, middle)
     found = Fraction(high, _FINEST)
     rounded = found.limit_denominator(10**4)
     return rounded if 0 < rounded < 1 else found

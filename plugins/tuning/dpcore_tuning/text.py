@@ -37,12 +37,12 @@ def description_of(search: Search, part: Accountant, chosen: int | None) -> dict
         "each": each,
     }
     by: dict[str, Any]
-    if search.law is None:
+    if search.distribution is None:
         theorem = "equal parts of one budget; permute-and-flip, McKenna & Sheldon 2020"
         by = {"kind": "list", "tries": None}
     else:
-        theorem = theorem_of(search.law, part.name)
-        by = {"kind": "random", "tries": search.law.to_dict()}
+        theorem = theorem_of(search.distribution, part.name)
+        by = {"kind": "random", "tries": search.distribution.to_dict()}
     return {**by, **facts, "theorem": theorem, "words": f"{_words(search, part)} ({theorem})."}
 
 
@@ -51,7 +51,7 @@ def _words(search: Search, part: Accountant) -> str:
     held = f"rows that were held out ({search.held_out:g} of all)"
     budget = f"{exact(part.budget)} {part.unit}"
     many = "1 candidate" if count == 1 else f"{count} candidates"
-    if search.law is None:
+    if search.distribution is None:
         return (
             f"It is one of {many}. Each was fitted within an equal part of the budget ({budget} of "
             f"the {part.name} filter), and one was chosen on {held}; the guarantee is for all of "
@@ -59,9 +59,9 @@ def _words(search: Search, part: Accountant) -> str:
         )
     return (
         f"It is the best of several fits of {many}. The number of fits was drawn from "
-        f"{search.law.words()}, and is secret. Each fit, with its score on {held}, was held to "
-        f"{budget} by a {part.name} filter; the guarantee is for the whole search, whatever the "
-        f"number was{_claim(search)}"
+        f"{search.distribution.words()}, and is secret. Each fit, with its score on {held}, was "
+        f"held to {budget} by a {part.name} filter; the guarantee is for the whole search, "
+        f"whatever the number was{_claim(search)}"
     )
 
 

@@ -77,7 +77,7 @@ def charges_of(monkeypatch, settings, asked):
     whole = ran.search.whole
     released = ran.beside._sessions.ledger.entries
     each, fits = left_of(ran.tries.filter), len(ran.search.plans)
-    taken = fits * each if ran.search.law is None else each
+    taken = fits * each if ran.search.distribution is None else each
     return sum(whole.cost(e.event) for e in released), left_of(ran.beside.left), taken, whole
 
 

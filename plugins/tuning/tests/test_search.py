@@ -145,7 +145,7 @@ def test_an_error_in_a_try_is_its_outcome_and_says_nothing(kind, monkeypatch):
 
 def test_no_try_at_all_is_the_public_constant():
     search = searched(settings=PURE, law="poisson")
-    assert search.law == Poisson(2)
+    assert search.distribution == Poisson(2)
     model = run.tune_dataset(with_tries(search, 0), rows())
     assert not model.w.any()
     assert model.privacy["most_rows"] == model.privacy["capacity"] == 2**27

@@ -1,4 +1,5 @@
-"""Laws of the number of tries, drawn as SciPy has them; a law cut short is told apart."""
+"""Distributions of the number of tries, drawn as SciPy has them; a distribution cut short is told
+apart."""
 
 from fractions import Fraction
 
@@ -8,7 +9,11 @@ from scipy import stats
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.parts import SeededNoise
-from dpcore_tuning.stopping_distributions import Poisson, TruncatedNegativeBinomial, law_of
+from dpcore_tuning.stopping_distributions import (
+    Poisson,
+    TruncatedNegativeBinomial,
+    stopping_distribution,
+)
 
 DRAWS = 1500
 FALSE_ALARM = 1e-6
@@ -40,7 +45,8 @@ REFERENCES = {
 
 
 def p_value(drawn, shares):
-    """Chi-square of counts against a law, its tail of fewer than ten expected draws as one bin."""
+    """Chi-square of counts against a distribution, its tail of fewer than ten expected draws as one
+    bin."""
     last = int(np.flatnonzero(shares * len(drawn) >= 10).max()) + 1
     counts = np.bincount(np.minimum(drawn, last), minlength=last + 1)[: last + 1]
     expected = np.append(shares[:last], shares[last:].sum()) * len(drawn)
@@ -50,10 +56,10 @@ def p_value(drawn, shares):
 
 
 @pytest.mark.parametrize("name", REFERENCES)
-def test_a_law_is_drawn_as_the_reference_has_it(name):
-    law, shares = REFERENCES[name]
+def test_a_distribution_is_drawn_as_the_reference_has_it(name):
+    distribution, shares = REFERENCES[name]
     noise = SeededNoise(11)
-    drawn = np.array([law.draw(noise) for _ in range(DRAWS)])
+    drawn = np.array([distribution.draw(noise) for _ in range(DRAWS)])
     assert p_value(drawn, shares) > FALSE_ALARM
     short = np.minimum(drawn, 1 if name == "small poisson" else 2)  # the broken twin
     assert p_value(short, shares) < FALSE_ALARM
@@ -65,16 +71,16 @@ def test_a_negative_eta_has_the_shares_of_its_definition():
     factors = np.cumprod((np.arange(199) - 0.5) / (np.arange(199) + 1))
     shares[1:] = (1 - gamma) ** np.arange(1, 200) * factors / (gamma**0.5 - 1)
     assert shares.sum() == pytest.approx(1)
-    law, noise = TruncatedNegativeBinomial(Fraction(-1, 2), Fraction(1, 5)), SeededNoise(5)
-    drawn = np.array([law.draw(noise) for _ in range(DRAWS)])
+    distribution, noise = TruncatedNegativeBinomial(Fraction(-1, 2), Fraction(1, 5)), SeededNoise(5)
+    drawn = np.array([distribution.draw(noise) for _ in range(DRAWS)])
     assert p_value(drawn, shares) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("name", ["geometric", "logarithmic", "half"])
 def test_the_mean_is_rounded_up_and_close(name):
-    law, shares = REFERENCES[name]
+    distribution, shares = REFERENCES[name]
     mean = float((K * shares).sum())
-    assert float(law.mean_up()) == pytest.approx(mean, rel=1e-9)
+    assert float(distribution.mean_up()) == pytest.approx(mean, rel=1e-9)
     coarse = TruncatedNegativeBinomial(Fraction(-1, 2), Fraction(1, 9))
     # eta (1 - gamma) / (gamma (1 - gamma^eta)) = (-1/2)(8/9) 9 / (1 - 3) = 2, exactly.
     assert 2 <= coarse.mean_up() < 2 + Fraction(1, 10**50)
@@ -83,12 +89,12 @@ def test_the_mean_is_rounded_up_and_close(name):
 @pytest.mark.parametrize(
     ("name", "eta"), [("geometric", None), ("logarithmic", None), ("negative-binomial", -0.5)]
 )
-def test_a_law_has_about_the_mean_that_is_asked_for(name, eta):
-    assert float(law_of(name, 7.5, eta).mean_up()) == pytest.approx(7.5, rel=0.01)
+def test_a_distribution_has_about_the_mean_that_is_asked_for(name, eta):
+    assert float(stopping_distribution(name, 7.5, eta).mean_up()) == pytest.approx(7.5, rel=0.01)
 
 
 def test_poisson_takes_its_mean_as_it_is():
-    assert law_of("poisson", 2.5) == Poisson(Fraction(5, 2))
+    assert stopping_distribution("poisson", 2.5) == Poisson(Fraction(5, 2))
 
 
 @pytest.mark.parametrize(
@@ -105,6 +111,6 @@ def test_poisson_takes_its_mean_as_it_is():
         (("negative-binomial", 3, float("inf")), "eta"),
     ],
 )
-def test_values_that_no_law_has_are_refused(asked, match):
+def test_values_that_no_distribution_has_are_refused(asked, match):
     with pytest.raises(InvalidInputError, match=match):
-        law_of(*asked)
+        stopping_distribution(*asked)

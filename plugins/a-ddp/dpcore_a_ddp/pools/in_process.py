@@ -236,7 +236,8 @@ class InProcessPool(OneProcessPool):
         self, rules: GradientRounds, w: np.ndarray, joined: np.ndarray, visits: np.ndarray
     ) -> np.ndarray:
         """Return the messages from one stream; where the server gets their sum alone, and all users
-        are in it, that sum as one message: the shares add up to Skellam noise of a known law."""
+        are in it, that sum as one message: the shares add up to Skellam noise of a known
+        distribution."""
         noise, shape = self._noises[0], (joined.size, rules.n_features)
         drawn = []
         for own, members in self._groups:

@@ -23,7 +23,7 @@ from dpcore_a_ddp.fixed_size_sample import FixedSizeSample
 from dpcore_a_ddp.pools.rule_checks import check_rules, share_of_group
 from dpcore_a_ddp.pools.sum_rules import honest_of, what_is_seen
 from dpcore_a_ddp.record_gradient import RecordGradientSum
-from dpcore_a_ddp.skellam_noise.law import draw_skellam, holds_variance
+from dpcore_a_ddp.skellam_noise.distribution import draw_skellam, holds_variance
 from dpcore_a_ddp.skellam_noise.share import SkellamShare
 from dpcore_a_ddp.unamplified import Unamplified
 from dpcore_accounting.samples import PoissonSample
@@ -191,7 +191,7 @@ class GradientRounds:
 
     def draw_sum(self, noise: NoiseSource, users: int) -> np.ndarray:
         """Return the sum of so many users' shares, drawn as one: int64 of shape (n_features,). It
-        has the law of the sum (Skellam numbers add up), and costs one share."""
+        has the distribution of the sum (Skellam numbers add up), and costs one share."""
         mechanism = self.mechanism
         assert isinstance(mechanism, SkellamShare)
         variance = users * mechanism.variance(self.sensitivity)

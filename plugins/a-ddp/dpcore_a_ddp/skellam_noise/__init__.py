@@ -1,1 +1,1 @@
-"""Noise of the Skellam law, which users add in shares."""
+"""Noise of the Skellam distribution, which users add in shares."""

@@ -1,9 +1,9 @@
 """Rounds of one sampled Skellam release each: for sums that users noise in shares.
 
 ``skellam-composition`` is Theorem 1 of Cheng et al. 2020 (see ``sampling_composition``) with
-another law of a round: given that the row was drawn in i of k rounds, the outputs are those of i
-Skellam releases that move and k - i that do not, whose delta ``skellam_delta_up`` bounds; by
-joint convexity
+another distribution of a round: given that the row was drawn in i of k rounds, the outputs are
+those of i Skellam releases that move and k - i that do not, whose delta ``skellam_delta_up``
+bounds; by joint convexity
 
     delta(epsilon) <= sum_i Binomial(i; k, p) delta_Skellam(i; epsilon).
 
@@ -57,7 +57,7 @@ def _delta_of(hits: int, event: SkellamDpEvent, epsilon: float) -> float:
 
 def delta_after(rounds: int, each: SkellamRound, epsilon: float) -> float:
     """Return the delta, rounded up, of so many rounds at ``epsilon`` >= 0."""
-    from dpcore_a_ddp.draw_law import hits_of
+    from dpcore_a_ddp.draw_distribution import hits_of
 
     first, mass, lost, slack = hits_of(rounds, each.p)
     total = lost
@@ -104,8 +104,8 @@ class _SkellamRounds(JointAccountant):
 
 @dataclass(frozen=True, kw_only=True)
 class SkellamCompositionAccountant(_SkellamRounds):
-    """Bounds delta at the budget's epsilon by the law of how often a row is drawn, for Skellam
-    noise: see above."""
+    """Bounds delta at the budget's epsilon by the distribution of how often a row is drawn, for
+    Skellam noise: see above."""
 
     name: ClassVar[str] = "skellam-composition"
     unit: ClassVar[str] = "delta at the budget's epsilon"

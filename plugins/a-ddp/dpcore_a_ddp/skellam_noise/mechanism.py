@@ -17,7 +17,7 @@ from dpcore.plugin.parts import (
     sealed,
     sqrt_up,
 )
-from dpcore_a_ddp.skellam_noise.law import draw_skellam, require_variance
+from dpcore_a_ddp.skellam_noise.distribution import draw_skellam, require_variance
 
 __all__ = ["Skellam", "skellam_event"]
 

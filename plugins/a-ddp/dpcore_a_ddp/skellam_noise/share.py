@@ -13,7 +13,7 @@ from dpcore.plugin.parts import (
     SkellamDpEvent,
     sealed,
 )
-from dpcore_a_ddp.skellam_noise.law import draw_skellam
+from dpcore_a_ddp.skellam_noise.distribution import draw_skellam
 from dpcore_a_ddp.skellam_noise.mechanism import Skellam, skellam_event
 
 __all__ = ["SkellamShare"]

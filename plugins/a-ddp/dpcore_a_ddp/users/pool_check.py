@@ -73,7 +73,11 @@ def check_pool(pool: type[LocalPool]) -> Tested:
         f"{len(told.answers)} rounds of {type(optimizer).__name__} over {_USERS} users of {_SIZE} "
         "rows, and again with one user's rows changed",
         "",
-        ("the law of the users' noise", "messages between processes", "trust models but its first"),
+        (
+            "the distribution of the users' noise",
+            "messages between processes",
+            "trust models but its first",
+        ),
     )
 
 

@@ -67,8 +67,8 @@ class Users:
 
     @classmethod
     def usual_accountant(cls, optimizer: Any, settings: Settings) -> str:
-        """Return the accountant of shares of noise, which are another law: of Poisson samples
-        ``rdp``, whose bound of them is proved under replace-special."""
+        """Return the accountant of shares of noise, which are another distribution: of Poisson
+        samples ``rdp``, whose bound of them is proved under replace-special."""
         if settings.trust != "secure-aggregation":
             return ""
         chosen = {**optimizer.presets.get(settings.preset, {}), **settings.params}

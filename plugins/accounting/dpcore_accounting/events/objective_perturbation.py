@@ -11,8 +11,8 @@ __all__ = ["ObjectivePerturbationDpEvent"]
 @dataclass(frozen=True, slots=True)
 class ObjectivePerturbationDpEvent(DpEvent):
     """A release whose likelihood ratio is at most e^``log_determinant`` times the largest of the
-    ratios of normal laws that are ``shifts[k]`` standard deviations apart: objective perturbation
-    with normal noise. The query that states such a ratio has the proof of it.
+    ratios of normal distributions that are ``shifts[k]`` standard deviations apart: objective
+    perturbation with normal noise. The query that states such a ratio has the proof of it.
 
     So its Renyi divergence and its delta are at most those sums over k: with m = ``shifts[k]``,
 

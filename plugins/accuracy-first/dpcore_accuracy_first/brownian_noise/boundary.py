@@ -1,9 +1,9 @@
 """The privacy loss along a path of normal noise: how much noise a level needs.
 
-With noise of variance t the law of the answers on two neighbours, |f - f'| <= Delta in l2, has the
-mu of normal laws mu = Delta / sqrt(t) apart; u = mu^2 is the clock. Levels may be looked at in
-order, and left at any of them, chosen from what was seen. What is promised of loss(level) is: for
-all sets S of outcomes
+With noise of variance t the distribution of the answers on two neighbours, |f - f'| <= Delta in l2,
+has the mu of normal distributions mu = Delta / sqrt(t) apart; u = mu^2 is the clock. Levels may be
+looked at in order, and left at any of them, chosen from what was seen. What is promised of
+loss(level) is: for all sets S of outcomes
 
     P(S) <= integral over S of e^(loss of the outcome's level) dP'  +  delta.
 
@@ -43,8 +43,8 @@ def least_clocks(losses: tuple[float, ...], delta: float) -> tuple[Fraction, ...
 
 
 def _clock_of_normal(loss: float, delta: float) -> Fraction:
-    """Return mu^2 of the largest mu found at which normal laws have ``delta`` at most, by upper
-    bounds of their curve; 0 where none is found."""
+    """Return mu^2 of the largest mu found at which normal distributions have ``delta`` at most, by
+    upper bounds of their curve; 0 where none is found."""
     low, high = 0.0, 2.0 * loss**0.5 + 2.0 * loss + 10.0
     for _ in range(_ROUNDS):
         mus = np.linspace(low, high, _POINTS)

@@ -151,6 +151,7 @@ def _bounds(
 
 @cached_by_value(maxsize=4)
 def _quantiles(cells: int) -> np.ndarray:
-    """Return the ends of cells of equal probability under the exponential law of scale 1."""
+    """Return the ends of cells of equal probability under the exponential distribution of scale
+    1."""
     share = np.arange(cells + 1) / cells
     return -array_log(1 - share)

@@ -4,7 +4,7 @@ For x on the grid x + floor(S) is floor(x + S), so that the whole path, level by
 post-processing of one Brownian motion that starts at x; a floor of every increment by itself would
 not be. Increments are drawn on a finer grid, where each is known but for less than a step. Where
 that leaves a floor of a sum open, the increments get more digits: the part behind the point of a
-deviate whose floor is known has a law of its own, and is drawn by rejection.
+deviate whose floor is known has a distribution of its own, and is drawn by rejection.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ class ReducedAboveThreshold:
         path = BrownianPath(exact.reshape(-1), scales, sensitivity.grid_bits, noise)
         first, second = self._scales(known)
         held = 0 if reference is None else int(reference[0].item())
-        # Python integers: a wrapped threshold would be another law.
+        # Python integers: a wrapped threshold would be another distribution.
         bits = self.question.grid_bits
         least = [math.ceil(Fraction(each) * 2**bits) - held for each in self.thresholds]
         raised = [a + b for a, b in zip(least, threshold_noise(first, noise), strict=True)]

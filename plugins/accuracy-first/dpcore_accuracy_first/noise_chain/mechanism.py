@@ -108,7 +108,8 @@ class NoiseReduction:
         scales = self._scales(sensitivity)
         test = self._test(None if reference is None else reference[1])
         chain = NoiseChain(exact.reshape(-1), _coupling(scales), scales, noise)
-        # Beyond 64 bits a wrapped threshold would be another law: these are Python integers.
+        # Beyond 64 bits a wrapped threshold would be another distribution: these are Python
+        # integers.
         threshold = math.ceil(Fraction(self.threshold) * 2**self.question.grid_bits)
         threshold += int(noise.unwrapped_laplace(test.threshold, 1)[0])
         if reference is not None:

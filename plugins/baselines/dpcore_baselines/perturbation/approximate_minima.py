@@ -18,7 +18,7 @@ from dpcore.plugin.parts import (
     sqrt_up,
 )
 from dpcore_accounting.events.objective_perturbation import ObjectivePerturbationDpEvent
-from dpcore_baselines.perturbation.gamma_law import gamma_deviates, modulo_2_64
+from dpcore_baselines.perturbation.gamma_distribution import gamma_deviates, modulo_2_64
 from dpcore_baselines.perturbation.sensitivity import PerturbedSensitivity
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ class ApproximateMinima(ScaledNoise):
     Wang 2019, Algorithm 1 and Theorem 1), under the sensitivity's own relation.
 
     Normal noise: the likelihood ratio of both is at most e^log_determinant max_k of the ratios of
-    normal laws in two independent directions, ``ratios[k]`` and 1/noise_multiplier apart, which
-    is one direction with the root of the sum of squares. Noise of density exp(-||b||/s): epsilons
-    and log_determinant add up, and the second noise is of that law too.
+    normal distributions in two independent directions, ``ratios[k]`` and 1/noise_multiplier apart,
+    which is one direction with the root of the sum of squares. Noise of density exp(-||b||/s):
+    epsilons and log_determinant add up, and the second noise is of that distribution too.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import PureNoise, sealed
-from dpcore_baselines.perturbation.gamma_law import gamma_deviates, modulo_2_64
+from dpcore_baselines.perturbation.gamma_distribution import gamma_deviates, modulo_2_64
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import NoiseSource, Sensitivity
@@ -26,8 +26,8 @@ class Gamma(PureNoise):
     the continuous mechanism. A shift by v moves its density by a factor of at most exp(||v||_2 / s)
     (Chaudhuri, Monteleoni & Sarwate 2011, Algorithm 1 and Theorem 6; Hardt & Talwar 2010, with the
     l2 ball): so it is epsilon-DP with epsilon = 1/noise_multiplier, under the sensitivity's own
-    relation. The length of Z has a gamma law of mean d, where Laplace noise on each coordinate,
-    scaled to the l1 sensitivity sqrt(d) times as large, is about sqrt(2) d long.
+    relation. The length of Z has a gamma distribution of mean d, where Laplace noise on each
+    coordinate, scaled to the l1 sensitivity sqrt(d) times as large, is about sqrt(2) d long.
 
     Parameters
     ----------

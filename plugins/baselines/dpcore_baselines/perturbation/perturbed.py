@@ -15,8 +15,8 @@ hyperplanes, a set of measure 0). For neighbours D and D':
   v = a x - a' x' for one replaced, with a and a' slopes at t, which depend on b. For normal noise
   the logarithm of nu(b) / nu(b + v) is b.v / sigma^2 + ||v||^2 / (2 sigma^2), convex in (a, a'), so
   at most its largest value at a vertex of the box of all slopes; a vertex is a *fixed* vector v_k,
-  and there the ratio is that of two normal laws ||v_k|| / sigma apart. The maximum is at most the
-  sum: delta(epsilon) <= sum_k delta_Gauss(||v_k|| / sigma; epsilon - log_determinant).
+  and there the ratio is that of two normal distributions ||v_k|| / sigma apart. The maximum is at
+  most the sum: delta(epsilon) <= sum_k delta_Gauss(||v_k|| / sigma; epsilon - log_determinant).
   With slopes of either sign the vertices are +-g x: 2 of length g R, the bound of Redberg, Koskela
   & Wang (2023); under replace-one 4, of length 2 g R at most. A loss that falls with y z has slopes
   of one sign, and 0 is the other vertex: 1 of length g R, and under replace-one 2 of g R and 1 of
@@ -51,7 +51,7 @@ import numpy as np
 from dpcore.plugin import InvalidInputError, ordered_norm
 from dpcore.plugin.parts import GridScale, LossFacts, sealed
 from dpcore_baselines.perturbation.bounded import PenalisedMinimizer
-from dpcore_baselines.perturbation.gamma_law import gamma_deviates
+from dpcore_baselines.perturbation.gamma_distribution import gamma_deviates
 from dpcore_baselines.perturbation.sensitivity import PerturbedSensitivity
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class PerturbedMinimizer(PenalisedMinimizer):
     ----------
     problem, regularisation, grid_bits : as there.
     scale : of the noise b: the standard deviation sigma, or s of the density exp(-||b|| / s).
-    law : ``"gaussian"`` or ``"gamma"``.
+    distribution : ``"gaussian"`` or ``"gamma"``.
 
     Raises InvalidInputError for a problem without one of these.
     """
@@ -94,14 +94,16 @@ class PerturbedMinimizer(PenalisedMinimizer):
     problem: Problem
     regularisation: float
     scale: float
-    law: Literal["gaussian", "gamma"] = "gaussian"
+    distribution: Literal["gaussian", "gamma"] = "gaussian"
     grid_bits: int = 40
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.scale) and self.scale > 0):
             raise InvalidInputError(f"Expected scale={self.scale!r} to be finite and > 0.")
-        if self.law not in ("gaussian", "gamma"):
-            raise InvalidInputError(f"Expected law={self.law!r} to be gaussian or gamma.")
+        if self.distribution not in ("gaussian", "gamma"):
+            raise InvalidInputError(
+                f"Expected distribution={self.distribution!r} to be gaussian or gamma."
+            )
         self._require_arguments()
 
     @property
@@ -128,7 +130,7 @@ class PerturbedMinimizer(PenalisedMinimizer):
         problem, row, rest = self.problem, self.row_gradient, self.rest
         bends = problem.loss.smoothness * problem.row_norm**2 / self.regularisation
         known: dict[str, Any] = {}
-        if self.law == "gaussian":
+        if self.distribution == "gaussian":
             known["ratios"] = tuple(k * row / self.scale * _UP for k in vertices(problem))
         else:
             known["epsilon"] = relation.rows_changed * row / self.scale * _UP
@@ -154,7 +156,7 @@ class PerturbedMinimizer(PenalisedMinimizer):
         """Return b, rounded down to steps of ``2**-noise_bits``: float64."""
         scale = GridScale.at_least(1.0, self.scale, self.noise_bits)
         n_features = self.problem.n_features
-        if self.law == "gaussian":
+        if self.distribution == "gaussian":
             steps = noise.unwrapped_gaussian(scale, n_features)
         else:
             steps = gamma_deviates(noise, scale, n_features)

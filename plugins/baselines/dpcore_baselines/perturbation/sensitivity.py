@@ -23,8 +23,8 @@ class PerturbedSensitivity(Sensitivity):
     Parameters
     ----------
     rest : in the answer's unit, rounded up.
-    ratios : how far apart, in standard deviations of the noise if that is normal, are the laws
-        whose likelihood ratios bound the private answer's; empty for other noise.
+    ratios : how far apart, in standard deviations of the noise if that is normal, are the
+        distributions whose likelihood ratios bound the private answer's; empty for other noise.
     epsilon : the pure epsilon of the noise if it has one, without ``log_determinant``; else 0.
     log_determinant : bound of the logarithm of the ratio of the determinants of two neighbours'
         Hessians, > 0, rounded up.

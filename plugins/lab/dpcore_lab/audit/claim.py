@@ -18,8 +18,8 @@ The second is used against a claim that is mu-GDP and against no other: of an ho
 release of epsilon .4 it would say more than .4. The epsilon that is then reported is the one of
 mu-GDP at the claim's delta (Balle & Wang 2018, Theorem 8).
 
-Where a row takes part with probability r by a coin of its own, its table's law is (1 - r) times the
-other's and r times that of a run in which it takes part, and (2) holds of that run:
+Where a row takes part with probability r by a coin of its own, its table's distribution is (1 - r)
+times the other's and r times that of a run in which it takes part, and (2) holds of that run:
 
     (p - (1 - r) q) / r <= Phi(Phi^-1(q) + mu),    p of the table that has the row.    (3)
 

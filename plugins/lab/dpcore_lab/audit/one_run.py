@@ -12,9 +12,9 @@ B binomial of r draws and probability 1 / (1 + e^-epsilon).
 
 Why, without delta: given the output and the other coins, a coin is fair but for a factor e^epsilon,
 so that a guess of it is right with probability 1 / (1 + e^-epsilon) at most, whatever the guesses
-before it were; their sum is then below B in the stochastic order. With delta each coin's law is
-such a one but on outcomes of total weight 2 m delta, on which i more guesses may be right, and they
-are worst spent where i of them lift v - i to v: hence the division by i.
+before it were; their sum is then below B in the stochastic order. With delta each coin's
+distribution is such a one but on outcomes of total weight 2 m delta, on which i more guesses may be
+right, and they are worst spent where i of them lift v - i to v: hence the division by i.
 
 The maximum begins at 0, as theirs does. Conditions: the coins are independent and fair, and the
 guesses depend on the output, not on the coins; the relation is add-or-remove-one, so that leaving a

@@ -1,4 +1,4 @@
-"""Checks of a mechanism: the event it states against the law it draws, as a black box."""
+"""Checks of a mechanism: the event it states against the distribution it draws, as a black box."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def ranges_of(cases: list[Case]) -> tuple[str, ...]:
         "sensitivities": [case.sensitivity.bound for case in cases],
         "grid bits": [case.sensitivity.grid_bits for case in cases],
         "coordinates": [case.setting.size for case in cases],
-        "releases of one law": [case.setting.draws for case in cases],
+        "releases of one distribution": [case.setting.draws for case in cases],
     }
     return tuple(f"{name} {min(seen):.6g} to {max(seen):.6g}" for name, seen in told.items())
 

@@ -71,8 +71,8 @@ def check_sampler(
     tells the rows apart, takes the place of its own. No row joins twice, nor more often than the
     event's probability; no two rows, and no two releases, have more in common than independent
     draws; no row is drawn again in a later sample, up to an epoch on, more rarely than by those; a
-    Poisson sample's size varies as its law has it, with the probability that it states and no
-    smaller one; and under the same noise rows of any content are drawn at the same places. A row
+    Poisson sample's size varies as its distribution has it, with the probability that it states and
+    no smaller one; and under the same noise rows of any content are drawn at the same places. A row
     may not be drawn by what it holds itself either: with coins of their own, up to the stated
     probability, amplification holds where they are independent between rows and releases, and under
     replace-one where the event covers a row's removal, which these samples do not tell. An honest
@@ -126,8 +126,8 @@ def check_sampler(
 
 @dataclass(frozen=True)
 class _Stated:
-    """The law of a sample by its event: of ``n_rows``, a row is in it with probability ``p``, and
-    two rows are with probability ``pair``; ``independent`` of each other or not."""
+    """The distribution of a sample by its event: of ``n_rows``, a row is in it with probability
+    ``p``, and two rows are with probability ``pair``; ``independent`` of each other or not."""
 
     n_rows: int
     p: float

@@ -66,8 +66,8 @@ def excess(event: DpEvent, here: np.ndarray, there: np.ndarray) -> float:
 def scores_by_line(
     here: np.ndarray, there: np.ndarray, shift: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores of Fisher's linear discriminant for laws that are ``shift`` apart: outcomes
-    of shape (n_draws, n) times C^-1 shift, C the covariance of the draws to learn from.
+    """Return the scores of Fisher's linear discriminant for distributions that are ``shift`` apart:
+    outcomes of shape (n_draws, n) times C^-1 shift, C the covariance of the draws to learn from.
 
     What two coordinates have in common drops out of it, however large it is. One that does not vary
     at all, and is another on the neighbour, outweighs the others: nothing was added to it.
@@ -84,8 +84,8 @@ def scores_by_line(
 def scores_by_codes(here: np.ndarray, there: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the sums over coordinates of the log-ratio of how often a coordinate's code came up on
     either neighbour, in the draws to learn from. It is the best score where coordinates are
-    independent and of one law. ``here``, ``there`` : codes, whole numbers >= 0 of shape (n_draws,
-    n)."""
+    independent and of one distribution. ``here``, ``there`` : codes, whole numbers >= 0 of shape
+    (n_draws, n)."""
     size = int(max(here.max(), there.max())) + 1
     counts = [
         np.bincount(halves(codes)[0].ravel(), minlength=size) + 0.5 for codes in (here, there)
@@ -96,7 +96,7 @@ def scores_by_codes(here: np.ndarray, there: np.ndarray) -> tuple[np.ndarray, np
 
 def size_codes(steps: np.ndarray, width: float, mirrored: np.ndarray) -> np.ndarray:
     """Return which bin of a ``width`` in steps each value is in, the outermost two without end; of
-    coordinates that are ``mirrored``, whose law may be another, in bins of their own."""
+    coordinates that are ``mirrored``, whose distribution may be another, in bins of their own."""
     bins = np.floor(steps / width)
     codes: np.ndarray = np.clip(bins, -_MOST_LAYERS, _MOST_LAYERS).astype(np.int64) + _MOST_LAYERS
     shifted: np.ndarray = codes + _CODES * mirrored

@@ -130,12 +130,12 @@ def _largest_perturbed(shifts: Sequence[float], log_determinant: float, p: float
 
 
 def _largest_of_pair(there: Sequence[int], here: Sequence[int], p: float) -> float:
-    """Return the most that a law has where another has ``p``: outcomes of the largest ratios first,
-    the last of them in part."""
+    """Return the most that a distribution has where another has ``p``: outcomes of the largest
+    ratios first, the last of them in part."""
     a, b = (np.array(weights, float) / float(sum(weights)) for weights in (there, here))
     with np.errstate(divide="ignore"):
         order = np.argsort(-a / b)
-    a, b = (np.concatenate(([0.0], np.cumsum(law[order]))) for law in (a, b))
+    a, b = (np.concatenate(([0.0], np.cumsum(distribution[order]))) for distribution in (a, b))
     free = a[b == 0.0].max()
     return max(float(free), float(np.interp(p, b, a)))
 
@@ -150,13 +150,14 @@ def _largest_renyi(event: DpEvent, p: float, orders: Iterable[float]) -> float:
 
 
 def _by_variance(p: float, chi: float) -> float:
-    """Return the largest q that two laws can give where one has ``p``, chi the chi-square
+    """Return the largest q that two distributions can give where one has ``p``, chi the chi-square
     divergence of either from the other at most: e^D - 1, D the Renyi divergence of order 2.
 
-    What chi allows of the laws it allows of the two coins that the outcomes make of them (van Erven
-    & Harremoes 2014, Theorem 9). For coins it is (q - p)^2 over the variance of one: (q - p)^2 is
-    at most chi p (1 - p), and chi q (1 - q), whose q is the larger root of a quadratic. It is the
-    bound of Hammersley (1950) and of Chapman & Robbins (1951), for an indicator.
+    What chi allows of the distributions it allows of the two coins that the outcomes make of them
+    (van Erven & Harremoes 2014, Theorem 9). For coins it is (q - p)^2 over the variance of one:
+    (q - p)^2 is at most chi p (1 - p), and chi q (1 - q), whose q is the larger root of a
+    quadratic. It is the bound of Hammersley (1950) and of Chapman & Robbins (1951), for an
+    indicator.
     """
     variance = p * (1 - p)
     larger_root = (p + chi / 2 + math.sqrt(chi * chi / 4 + chi * variance)) / (1 + chi)

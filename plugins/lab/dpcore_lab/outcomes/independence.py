@@ -70,16 +70,16 @@ def assert_rows_are_apart(drawn: np.ndarray, p: float, level: float) -> None:
 
 def assert_sizes_vary(drawn: np.ndarray, p: float, level: float) -> None:
     """Raise AssertionError if a Poisson sample's size is too often, or too rarely, near its mean:
-    the number of samples that are so far from it is compared with its binomial law."""
+    the number of samples that are so far from it is compared with its binomial distribution."""
     from scipy.stats import binom
 
     releases, n = drawn.shape
     far = np.abs(drawn.sum(axis=1) - n * p)
-    law, distances = binom.pmf(np.arange(n + 1), n, p), np.abs(np.arange(n + 1) - n * p)
+    distribution, distances = binom.pmf(np.arange(n + 1), n, p), np.abs(np.arange(n + 1) - n * p)
     spread = math.sqrt(n * p * (1 - p))
     limits = [spread * factor for factor in (0.5, 1.0, 2.0, 3.0)] + [1e-6 * n]
     for limit in limits:
-        share = min(1.0, float(law[distances > limit].sum()))
+        share = min(1.0, float(distribution[distances > limit].sum()))
         hits = int((far > limit).sum())
         rare = min(binom.sf(hits - 1, releases, share), binom.cdf(hits, releases, share))
         assert rare >= level / (2 * len(limits)), (

@@ -120,8 +120,8 @@ def assert_noise_is_fresh(found: Iterable[Residuals], what: str, alarm: float) -
     events allow. An honest mechanism fails with probability ``alarm`` at most.
 
     Each release counts at most once, so that nothing is asked of how its coordinates hang together,
-    and numbers of them are compared with the binomial law of the mean chance, which has the heavier
-    tail (Hoeffding 1956, Theorem 4).
+    and numbers of them are compared with the binomial distribution of the mean chance, which has
+    the heavier tail (Hoeffding 1956, Theorem 4).
     """
     found = [each for each in found if each.steps.size]
     known = [(each, each.chances) for each in found]

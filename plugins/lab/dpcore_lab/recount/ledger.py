@@ -33,8 +33,8 @@ from dpcore_lab.recount.sampled import (
 )
 from dpcore_lab.recount.stated import (
     divergence_between_orders,
-    divergence_of_laws,
-    epsilon_of_laws,
+    divergence_of_distributions,
+    epsilon_of_distributions,
     last_order,
     own_delta,
     pure_epsilon,
@@ -55,12 +55,12 @@ class UnknownEventError(AssertionError):
 def renyi_divergence(event: DpEvent, alpha: float) -> float:
     """Return a bound of the Renyi divergence of one release at order ``alpha`` > 1.
 
-    Gaussian: Mironov 2017, Prop. 7. Laplace: Mironov 2017, Prop. 6. Pure: the two-point law that
-    dominates every epsilon-DP release (Kairouz, Oh & Viswanath 2015). Bounded range: alpha
-    epsilon^2 / 8 (Cesar & Rogers 2021), and no more than pure. Randomised sensitivity: Chen, Lee &
-    Kifer 2019, Lemma 3. Skellam: Agarwal, Kairouz & Liu 2021, Theorem 3.5. An (epsilon, delta)
-    release: as a pure one, its delta counted apart. A stated curve: the smallest chord of any two
-    of its points; ``inf`` above them.
+    Gaussian: Mironov 2017, Prop. 7. Laplace: Mironov 2017, Prop. 6. Pure: the two-point
+    distribution that dominates every epsilon-DP release (Kairouz, Oh & Viswanath 2015). Bounded
+    range: alpha epsilon^2 / 8 (Cesar & Rogers 2021), and no more than pure. Randomised sensitivity:
+    Chen, Lee & Kifer 2019, Lemma 3. Skellam: Agarwal, Kairouz & Liu 2021, Theorem 3.5. An (epsilon,
+    delta) release: as a pure one, its delta counted apart. A stated curve: the smallest chord of
+    any two of its points; ``inf`` above them.
     """
     match event:
         case GaussianDpEvent(noise_multiplier=m):
@@ -86,7 +86,7 @@ def renyi_divergence(event: DpEvent, alpha: float) -> float:
         case RenyiDpEvent():
             return divergence_between_orders(event, alpha)
         case DominatingPairDpEvent():
-            return divergence_of_laws(event, alpha)
+            return divergence_of_distributions(event, alpha)
         case PoissonSampledDpEvent() | SampledWithoutReplacementDpEvent():
             return sampled_divergence(event, alpha)
         case ComposedDpEvent(events=events):
@@ -110,7 +110,7 @@ def _pure(epsilon: float, alpha: float) -> float:
 
 def recounted_epsilon(events: Iterable[DpEvent], delta: float, enough: float = math.inf) -> float:
     """Return the epsilon of all events together, the best of a grid of Renyi orders; where that is
-    above ``enough``, by the laws of privacy losses if that is less (``recount_losses``).
+    above ``enough``, by the distributions of privacy losses if that is less (``recount_losses``).
 
     Conversion: Canonne, Kamath & Steinke 2020, Prop. 12. The accountant under test optimises the
     order, so its budget may be under this by what the grid gives away, below 1e-9. Deltas that
@@ -121,12 +121,12 @@ def recounted_epsilon(events: Iterable[DpEvent], delta: float, enough: float = m
         return 0.0
     match events:
         case [DominatingPairDpEvent(p=p, q=q)]:
-            return epsilon_of_laws(p, q, delta)
+            return epsilon_of_distributions(p, q, delta)
         case [ApproximateDpEvent(epsilon=e, delta=d)]:
-            # The laws that every such release is post-processing of.
+            # The distributions that every such release is post-processing of.
             share = (1 - d) / (1 + math.exp(-e))
             less = share * math.exp(-e)
-            return epsilon_of_laws((d, share, less, 0.0), (0.0, less, share, d), delta)
+            return epsilon_of_distributions((d, share, less, 0.0), (0.0, less, share, d), delta)
     left = delta - math.fsum(map(own_delta, events))
     if left < -1e-12 * delta:
         return math.inf
@@ -155,8 +155,8 @@ def _recounted(events: list[DpEvent], delta: float) -> float:
 
 
 def _epsilon_of_shifts(events: list[DpEvent], delta: float) -> float:
-    """Return the epsilon of normal laws whose shifts, added up as vectors, dominate the events
-    (Dong, Roth & Su 2022, Corollary 3.3); ``inf`` where they dominate none."""
+    """Return the epsilon of normal distributions whose shifts, added up as vectors, dominate the
+    events (Dong, Roth & Su 2022, Corollary 3.3); ``inf`` where they dominate none."""
     shifts = {event: shift_of(event) for event in set(events)}
     squares = [math.inf if (mu := shifts[event]) is None else mu * mu for event in events]
     total = math.fsum(squares)

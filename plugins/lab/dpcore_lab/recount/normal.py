@@ -25,8 +25,9 @@ _TESTS = 2001
 
 
 def shift_of(event: DpEvent) -> float | None:
-    """Return the least shift of normal laws whose tests have no larger errors than any that was
-    tried of the release's own (Dong, Roth & Su 2022, Definition 2.1); ``None`` for other events."""
+    """Return the least shift of normal distributions whose tests have no larger errors than any
+    that was tried of the release's own (Dong, Roth & Su 2022, Definition 2.1); ``None`` for other
+    events."""
     import numpy as np
 
     part = np.linspace(0.0, 1.0, _TESTS)[1:-1]

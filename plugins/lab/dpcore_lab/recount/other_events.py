@@ -32,8 +32,8 @@ _PRECISION = 1e-3
 
 
 def _rare(m: float, swapped: bool = False) -> DominatingPairDpEvent:
-    """Return a pair whose one order costs far more than the other: what is rare under one law is
-    up to 10,000 times as likely under the other."""
+    """Return a pair whose one order costs far more than the other: what is rare under one
+    distribution is up to 10,000 times as likely under the other."""
     p = (2**36, 2**16, 2**30)
     q = (2**36, 2**16 + max(1, int(2**26 / m)), 2**30 - max(1, int(2**24 / m)))
     return DominatingPairDpEvent(q, p) if swapped else DominatingPairDpEvent(p, q)

@@ -66,7 +66,7 @@ def _one_release(tails: Tails, delta: float) -> float:
     low, high = 0.0, 900.0
     for _ in range(100):
         middle = (low + high) / 2
-        p, q = (float(law[0]) for law in tails(np.array([middle])))
+        p, q = (float(distribution[0]) for distribution in tails(np.array([middle])))
         fits = p - (math.exp(middle + math.log(q)) if q else 0.0) <= delta
         low, high = (low, middle) if fits else (middle, high)
     return high if low else 0.0
@@ -95,34 +95,34 @@ def _one_order(tails: Sequence[tuple[Tails, int]], delta: float) -> float:
     product, infinite, x = np.ones(points // 2 + 1, complex), 0.0, step * np.arange(points)
     x[points // 2 :] -= points * step
     for each, count in tails:
-        law, never = _law(each, np.sort(x), step)
+        distribution, never = _distribution(each, np.sort(x), step)
         infinite += count * never
-        product = product * np.fft.rfft(np.roll(law, points // 2)) ** count
+        product = product * np.fft.rfft(np.roll(distribution, points // 2)) ** count
     return _root(np.fft.irfft(product, points), x, delta - infinite)
 
 
-def _law(each: Tails, x: np.ndarray, step: float) -> tuple[np.ndarray, float]:
+def _distribution(each: Tails, x: np.ndarray, step: float) -> tuple[np.ndarray, float]:
     """Return the probabilities at the points, each interval's between its two ends so that both
-    laws keep it, and that of a loss above them."""
+    distributions keep it, and that of a loss above them."""
     p, q = each(x)
     here, other = -np.diff(p), -np.diff(q)
     with np.errstate(over="ignore", invalid="ignore"):
         shifted = np.where(other > 0, other * np.exp(np.minimum(x[:-1], 700.0)), 0.0)
     right = np.clip((here - shifted) / -math.expm1(-step), 0.0, here)
-    law = np.append(here - right, 0.0)
-    law[1:] += right
-    law[0] += 1 - p[0]
-    return law, float(p[-1])
+    distribution = np.append(here - right, 0.0)
+    distribution[1:] += right
+    distribution[0] += 1 - p[0]
+    return distribution, float(p[-1])
 
 
-def _root(law: np.ndarray, x: np.ndarray, delta: float) -> float:
-    """Return the least epsilon >= 0 at which the law's delta is at most ``delta``."""
+def _root(distribution: np.ndarray, x: np.ndarray, delta: float) -> float:
+    """Return the least epsilon >= 0 at which the distribution's delta is at most ``delta``."""
     if delta <= 0:
         return math.inf
     order = np.argsort(x)
-    x, law = x[order], law[order]
-    above = np.cumsum(law[::-1])[::-1]
-    below = np.cumsum((law * np.exp(-np.clip(x, -30, None)))[::-1])[::-1]
+    x, distribution = x[order], distribution[order]
+    above = np.cumsum(distribution[::-1])[::-1]
+    below = np.cumsum((distribution * np.exp(-np.clip(x, -30, None)))[::-1])[::-1]
     # delta(epsilon) = P(x > epsilon) - e^epsilon Q(x > epsilon); of the first x at which it fits,
     # the interval before it is a line in e^epsilon.
     start = int(np.searchsorted(x, 0.0))
@@ -188,7 +188,7 @@ def _mixture(parts: Sequence[tuple[float, float]]) -> tuple[Tails, Tails]:
     each = [(_sampled(m, 1.0)[0], share) for m, share in parts]
 
     def tails(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        p, q = (sum(share * law(x)[k] for law, share in each) for k in (0, 1))
+        p, q = (sum(share * distribution(x)[k] for distribution, share in each) for k in (0, 1))
         return np.asarray(p), np.asarray(q)
 
     return tails, tails

@@ -1,5 +1,5 @@
-"""Sampled Gaussian releases counted again: quadrature and scipy's laws, in floats, where the
-accountants use sums, chords and recurrences."""
+"""Sampled Gaussian releases counted again: quadrature and scipy's distributions, in floats, where
+the accountants use sums, chords and recurrences."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ def _parameters(events: Iterable[DpEvent]) -> Counter[tuple[float, float]]:
 
 
 def _normal_delta(mu: Any, epsilon: float) -> Any:
-    """Return the delta of a normal law whose mean moves by ``mu`` deviations, or of several."""
+    """Return the delta of a normal distribution whose mean moves by ``mu`` deviations, or of
+    several."""
     from scipy.special import log_ndtr, ndtr
 
     a = epsilon / mu - mu / 2

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "divergence_between_orders",
-    "divergence_of_laws",
-    "epsilon_of_laws",
+    "divergence_of_distributions",
+    "epsilon_of_distributions",
     "last_order",
     "own_delta",
     "pure_epsilon",
@@ -54,7 +54,7 @@ def pure_epsilon(event: DpEvent) -> float:
         case LaplaceDpEvent(noise_multiplier=m):
             return 1 / m
         case DominatingPairDpEvent(p=p, q=q):
-            return epsilon_of_laws(p, q, 0.0)
+            return epsilon_of_distributions(p, q, 0.0)
         case ComposedDpEvent(events=events):
             return math.fsum(map(pure_epsilon, events))
     return math.inf
@@ -84,8 +84,8 @@ def divergence_between_orders(event: RenyiDpEvent, alpha: float) -> float:
     return min(chords) / (alpha - 1)
 
 
-def divergence_of_laws(event: DominatingPairDpEvent, alpha: float) -> float:
-    """Return the larger of the two laws' Renyi divergences, by sums of logarithms."""
+def divergence_of_distributions(event: DominatingPairDpEvent, alpha: float) -> float:
+    """Return the larger of the two distributions' Renyi divergences, by sums of logarithms."""
     p, q = _logs(event.p), _logs(event.q)
     if np.isneginf(p).any() or np.isneginf(q).any():
         return math.inf
@@ -98,9 +98,9 @@ def _log_sum(logs: np.ndarray) -> float:
     return top + math.log(np.exp(logs - top).sum())
 
 
-def epsilon_of_laws(p: Sequence[float], q: Sequence[float], delta: float) -> float:
-    """Return the least epsilon >= 0 at which neither law has more than ``delta`` above e^epsilon
-    times the other, from the corners of their trade-off; ``inf`` if there is none."""
+def epsilon_of_distributions(p: Sequence[float], q: Sequence[float], delta: float) -> float:
+    """Return the least epsilon >= 0 at which neither distribution has more than ``delta`` above
+    e^epsilon times the other, from the corners of their trade-off; ``inf`` if there is none."""
     return max(_epsilon_one_way(_logs(a), _logs(b), delta) for a, b in ((p, q), (q, p)))
 
 

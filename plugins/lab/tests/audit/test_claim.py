@@ -1,4 +1,4 @@
-"""Bounds from counts, against scipy's and against laws whose epsilon is known."""
+"""Bounds from counts, against scipy's and against distributions whose epsilon is known."""
 
 import math
 
@@ -88,7 +88,7 @@ def test_the_pair_and_the_line_are_found(epsilon):
 @pytest.mark.slow
 def test_honest_claims_are_seldom_below_their_bound():
     # With 95 % the epsilon found is at most the true one. Of 200 audits so many or fewer are above
-    # it but with probability 1e-6 (binomial law).
+    # it but with probability 1e-6 (binomial distribution).
     from scipy.stats import binom
 
     mu, above, claim = 1.0, 0, Claim(0.0, DELTA, mu=1.0)

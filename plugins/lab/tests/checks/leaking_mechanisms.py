@@ -80,8 +80,9 @@ class OneInAThousand(OneInFifty):
 
 
 class Staircase(Laplace):
-    """The staircase law (Geng & Viswanath 2014) in each coordinate, at the width of the whole l1
-    sensitivity: right for one coordinate, and two that move by half of it each cost twice."""
+    """The staircase distribution (Geng & Viswanath 2014) in each coordinate, at the width of the
+    whole l1 sensitivity: right for one coordinate, and two that move by half of it each cost
+    twice."""
 
     def event(self, sensitivity):
         return PureDpEvent(super().event(sensitivity).noise_multiplier ** -1 * (1 + 1e-12))
@@ -102,7 +103,8 @@ class Staircase(Laplace):
 
 
 class StaircaseFromBelow(Staircase):
-    """The same fault with steps that begin at the answer: its law is not the one of its mirror."""
+    """The same fault with steps that begin at the answer: its distribution is not the one of its
+    mirror."""
 
     def release(self, exact, sensitivity, noise):
         width = sensitivity.bound * 2.0**sensitivity.grid_bits

@@ -15,11 +15,11 @@ from dpcore.plugin import (
     Solution,
     round_parameters,
 )
-from dpcore_accounting.laws import IntegerLaw, TableNoise
+from dpcore_accounting.distributions import IntegerDistribution, TableNoise
 from dpcore_lab.checks import check_never_overspends
 
-LAW = IntegerLaw.of([0.8 ** abs(z) for z in range(-60, 61)], first=-60, bits=60)
-TABLE = TableNoise(LAW, 1)
+DISTRIBUTION = IntegerDistribution.of([0.8 ** abs(z) for z in range(-60, 61)], first=-60, bits=60)
+TABLE = TableNoise(DISTRIBUTION, 1)
 
 
 @dataclass(frozen=True, kw_only=True)

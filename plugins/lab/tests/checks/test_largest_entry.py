@@ -6,7 +6,7 @@ from typing import ClassVar
 import pytest
 
 from dpcore.plugin.parts import LaplaceDpEvent, float_down
-from dpcore_accounting.laws import AddedDeviates, ContinuousLaw
+from dpcore_accounting.distributions import AddedDeviates, ContinuousDistribution
 from dpcore_lab.checks import check_mechanism
 from dpcore_lab.outcomes.additive import ADDITIVE
 
@@ -18,7 +18,9 @@ class OfOne(AddedDeviates):
     name: ClassVar[str] = "of-one"
     needs: ClassVar[str] = "linf"
     scalar_only: ClassVar[bool] = True
-    law: ClassVar[ContinuousLaw] = ContinuousLaw((("laplace", 1.0), ("normal", 0.25)))
+    distribution: ClassVar[ContinuousDistribution] = ContinuousDistribution(
+        (("laplace", 1.0), ("normal", 0.25))
+    )
 
     @classmethod
     def nominal_event(cls, noise_multiplier):

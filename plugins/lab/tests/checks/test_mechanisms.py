@@ -259,7 +259,7 @@ def test_any_exception_is_a_refusal():
 
 
 def test_largest_probabilities_in_closed_form():
-    # Phi(0 + 1) and Phi(-1 + 1/2), by any table of the normal law.
+    # Phi(0 + 1) and Phi(-1 + 1/2), by any table of the normal distribution.
     assert largest_probability(GaussianDpEvent(1.0), 0.5) == pytest.approx(0.8413447460685429)
     assert largest_probability(GaussianDpEvent(2.0), 0.15865525393145707) == pytest.approx(
         0.3085375387259869
@@ -275,17 +275,20 @@ def test_largest_probabilities_in_closed_form():
 
 
 @pytest.mark.parametrize("event", [PureDpEvent(0.5), GaussianDpEvent(2.0)])
-def test_the_audit_of_a_law_at_its_limit_gives_no_alarm_and_beyond_it_does(event):
-    # 300 audits of a law exactly at the limit: a false alarm has probability 300 FALSE_ALARM.
+def test_the_audit_of_a_distribution_at_its_limit_gives_no_alarm_and_beyond_it_does(event):
+    # 300 audits of a distribution exactly at the limit: a false alarm has probability 300
+    # FALSE_ALARM.
     assert FALSE_ALARM == 1e-6
     rng = np.random.default_rng(0)
     p = 0.3
     q = largest_probability(event, p)
     for _ in range(300):
-        assert_as_private_as(event, [(rng.random((1000, 1)) < p, rng.random((1000, 1)) < q)], "law")
-    with pytest.raises(AssertionError, match="law: an outcome"):
         assert_as_private_as(
-            event, [(rng.random((1000, 1)) < p, rng.random((1000, 1)) < q + 0.25)], "law"
+            event, [(rng.random((1000, 1)) < p, rng.random((1000, 1)) < q)], "distribution"
+        )
+    with pytest.raises(AssertionError, match="distribution: an outcome"):
+        assert_as_private_as(
+            event, [(rng.random((1000, 1)) < p, rng.random((1000, 1)) < q + 0.25)], "distribution"
         )
 
 
@@ -306,7 +309,7 @@ def test_laplace_noise_of_half_the_size_is_caught_by_its_variance():
 
 
 @pytest.mark.parametrize("rho", [1e-4, 0.02, 0.3, 2.0, 400.0])
-def test_what_a_rho_allows_is_more_than_its_laws_have(rho):
+def test_what_a_rho_allows_is_more_than_its_distributions_have(rho):
     p, shift = np.linspace(0.001, 0.999, 41), (2 * rho) ** 0.5  # of Laplace noise, epsilon
     lower = np.where(p < 0.5, np.log(2 * p), -np.log(2 * (1 - p))) + shift
     laplace = np.where(lower < 0, np.exp(np.minimum(lower, 0)) / 2, 1 - np.exp(-lower) / 2)

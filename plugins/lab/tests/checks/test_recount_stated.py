@@ -64,7 +64,7 @@ def test_a_stated_curve_ends_at_its_last_order():
 
 @pytest.mark.parametrize("p", P)
 def test_the_audit_allows_what_the_worst_release_does(p):
-    # The laws that every (epsilon, delta) release is post-processing of, in hundredths.
+    # The distributions that every (epsilon, delta) release is post-processing of, in hundredths.
     worst = DominatingPairDpEvent((10, 60, 30, 0), (0, 30, 60, 10))
     event = ApproximateDpEvent(math.log(2) + 1e-12, 0.1)
     assert largest_probability(worst, p) <= largest_probability(event, p) + 1e-9
@@ -84,8 +84,8 @@ def test_the_audit_of_a_rho_and_of_a_curve_allows_what_normal_noise_does(p):
 
 
 def test_a_pair_is_audited_either_way_round():
-    # Ratios of 5 are allowed where an outcome is rare on the table of the second law, and where it
-    # is on that of the first: one direction alone would call an honest mechanism a leak.
+    # Ratios of 5 are allowed where an outcome is rare on the table of the second distribution, and
+    # where it is on that of the first: one direction alone would call an honest mechanism a leak.
     one_sided = DominatingPairDpEvent((9, 1), (1, 1))
     assert largest_probability(one_sided, 0.1) == pytest.approx(0.5)
     assert largest_probability(one_sided, 0.5) == pytest.approx(0.9)

@@ -37,14 +37,14 @@ def test_the_largest_share_in_closed_form():
 
 
 @pytest.mark.parametrize("multiplier", [0.3, 1.0, 5.0, 20.0])
-def test_no_honest_law_has_a_larger_share(multiplier):
+def test_no_honest_distribution_has_a_larger_share(multiplier):
     steps = 1000
-    for event, law in (
+    for event, distribution in (
         (GaussianDpEvent(multiplier), norm(scale=multiplier * steps)),
         (LaplaceDpEvent(multiplier), laplace(scale=multiplier * steps)),
     ):
-        assert largest_share(event, 2 * steps) >= law.cdf(1) - law.cdf(0)
-        assert largest_share(event, 2) >= law.cdf(steps / 2) - law.cdf(-steps / 2)
+        assert largest_share(event, 2 * steps) >= distribution.cdf(1) - distribution.cdf(0)
+        assert largest_share(event, 2) >= distribution.cdf(steps / 2) - distribution.cdf(-steps / 2)
 
 
 def drawn(mechanism, norm, seed, n=400, bits=30):

@@ -40,7 +40,7 @@ def test_the_power_follows_from_the_number_of_draws():
 
 @dataclass(frozen=True, eq=False)
 class Sampler:
-    """A sample that each row joins with probability .1, by a law of a subclass's own."""
+    """A sample that each row joins with probability .1, by a distribution of a subclass's own."""
 
     query: object
     kind = "sampled"

@@ -2,9 +2,9 @@
 
 A margin is the sum of coefficients times encoded features, and an encoded number is
 (value - lower) / (upper - lower). So a coefficient over the public range is what one unit of the
-column adds to the margin. A *standard deviation of the public range* is that of the uniform law
-over the bounds, (upper - lower) / sqrt(12): a public fact, where that of the rows would be private.
-Dividing by sqrt(12) makes coefficients of different columns comparable.
+column adds to the margin. A *standard deviation of the public range* is that of the uniform
+distribution over the bounds, (upper - lower) / sqrt(12): a public fact, where that of the rows
+would be private. Dividing by sqrt(12) makes coefficients of different columns comparable.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["summary_of"]
 
 _DEVIATIONS = math.sqrt(12.0)
-"""Standard deviations in the width of a uniform law."""
+"""Standard deviations in the width of a uniform distribution."""
 _LONG = r"\d+\.\d{6,}"
 """Knots between bounds, as floats print them."""
 _UNITS = {transforms.Day: "day", transforms.Lookup: "level"}

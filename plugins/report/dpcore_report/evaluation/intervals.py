@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Z = 1.959964
-"""The quantile of .975 of the normal law."""
+"""The quantile of .975 of the normal distribution."""
 _STEPS = 2000
 CLEAR = 4.0
 """How many deviations of its noise a count has to be, for a quotient by it to be told."""

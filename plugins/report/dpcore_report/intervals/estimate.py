@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["NORMAL_975", "Estimate", "estimate_of", "required_estimate"]
 
 NORMAL_975 = 1.959964
-"""The quantile of .975 of the normal law."""
+"""The quantile of .975 of the normal distribution."""
 
 
 @dataclass(frozen=True, eq=False)

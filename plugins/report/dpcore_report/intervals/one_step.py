@@ -1,7 +1,7 @@
 """One Newton step from released sums, and the covariance of where it ends.
 
 At a released w, with sums over the rows of gradients g, of curvatures H (l'' x x^T) and of squares
-M (g g^T), each with noise of a known law, and a public regulariser w^T R w / 2:
+M (g g^T), each with noise of a known distribution, and a public regulariser w^T R w / 2:
 
     w1 = w - (H + R)^-1 (g + R w),    Cov(w1) = A B A,    A = (H + R)^-1,
     B = M + s_g^2 I + (s_H^2 / 2) (||m||^2 I + m m^T) + c I.

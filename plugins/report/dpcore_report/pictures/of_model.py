@@ -56,8 +56,8 @@ def coefficients_picture(model: Model) -> Picture:
             )
         )
     told = (
-        "A coefficient of a number is per standard deviation of a uniform law over its public "
-        "range, of a level where it holds."
+        "A coefficient of a number is per standard deviation of a uniform distribution over its "
+        "public range, of a level where it holds."
     )
     return Picture("Coefficients", tuple(panels), f"{told} {_told(model)}")
 

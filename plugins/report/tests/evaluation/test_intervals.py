@@ -18,16 +18,16 @@ EVEN = np.array([[0.3, 0.15, 0.05], [0.05, 0.2, 0.25]])
 RARE = np.array([[0.7, 0.2, 0.06], [0.01, 0.01, 0.02]])
 
 
-def noise_of(law, deviation, rng, shape):
-    if law == "normal":
+def noise_of(distribution, deviation, rng, shape):
+    if distribution == "normal":
         return rng.normal(0, deviation, shape)
     return rng.laplace(0, deviation / np.sqrt(2), shape)
 
 
-def tables(cells, n, deviation, law="normal"):
+def tables(cells, n, deviation, distribution="normal"):
     rng = np.random.default_rng(7)
     counts = rng.multinomial(n, cells.ravel(), REPEATS).reshape(-1, *cells.shape)
-    return counts + noise_of(law, deviation, rng, counts.shape)
+    return counts + noise_of(distribution, deviation, rng, counts.shape)
 
 
 def covered(truth, estimates):
@@ -35,12 +35,12 @@ def covered(truth, estimates):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", ["normal", "laplace"])
+@pytest.mark.parametrize("distribution", ["normal", "laplace"])
 @pytest.mark.parametrize(("n", "deviation"), [(300, 2.0), (300, 20.0), (5000, 20.0), (50, 200.0)])
 @pytest.mark.parametrize("cells", [EVEN, RARE], ids=["even", "rare"])
-def test_intervals_of_shares_cover(cells, n, deviation, law):
+def test_intervals_of_shares_cover(cells, n, deviation, distribution):
     right = np.array([[True, True, False], [False, False, True]])
-    drawn = tables(cells, n, deviation, law)
+    drawn = tables(cells, n, deviation, distribution)
     assert covered(cells[right].sum(), [share_of(t, right, deviation) for t in drawn]) > LEAST
     second = cells[1] / cells[1].sum()
     one = np.array([False, False, True])
@@ -70,11 +70,11 @@ def f1s(table, deviation, rows_per_unit=1):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", ["normal", "laplace"])
+@pytest.mark.parametrize("distribution", ["normal", "laplace"])
 @pytest.mark.parametrize(("n", "deviation"), [(300, 2.0), (300, 20.0), (5000, 20.0)])
-def test_intervals_of_f1_cover(n, deviation, law):
+def test_intervals_of_f1_cover(n, deviation, distribution):
     truths = 2 * CONFUSED.diagonal() / (CONFUSED.sum(0) + CONFUSED.sum(1))
-    found = [f1s(t, deviation) for t in tables(CONFUSED, n, deviation, law)]
+    found = [f1s(t, deviation) for t in tables(CONFUSED, n, deviation, distribution)]
     for truth, estimates in zip(truths, zip(*found, strict=True), strict=True):
         assert covered(truth, estimates) > LEAST
     assert covered(truths.mean(), [*map(mean_of, found)]) > LEAST

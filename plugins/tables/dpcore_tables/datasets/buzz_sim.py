@@ -56,7 +56,7 @@ def load() -> Dataset:
         raw = bits.random_raw(int(np.prod(shape))) >> np.uint64(11)
         return (raw.astype(np.float64) + 0.5).reshape(shape) * 2.0**-53
 
-    # A Pareto law: P(popularity > t) = t^(-8/7).
+    # A Pareto distribution: P(popularity > t) = t^(-8/7).
     u = uniform(_ROWS)
     popularity = 1.0 / np.sqrt(u * np.sqrt(u * np.sqrt(u)))
     values: dict[str, np.ndarray] = {}

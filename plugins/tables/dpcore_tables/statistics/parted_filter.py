@@ -3,10 +3,11 @@
 Parallel composition (McSherry 2009, Theorem 4) under adaptive and interleaved releases. Which part
 a row is in is a public function of that row. Fix two neighbouring tables. Under add-or-remove-one
 they differ in one row of one part p, so that a release from another part has, given all that was
-released before it, one law on both tables: it costs this pair nothing. What the pair sees is the
-adaptive composition of the releases from all rows and from p, whatever came between, and a filter
-that has composed these keeps its (epsilon, delta) for the pair. Here is such a filter for every p,
-and a release is made if all those that it concerns consent. So the guarantee holds for every pair.
+released before it, one distribution on both tables: it costs this pair nothing. What the pair sees
+is the adaptive composition of the releases from all rows and from p, whatever came between, and a
+filter that has composed these keeps its (epsilon, delta) for the pair. Here is such a filter for
+every p, and a release is made if all those that it concerns consent. So the guarantee holds for
+every pair.
 
 Under replace-one the row that left may be of part p and the row that came of part q. The pair sees
 the releases from all rows, from p and from q: here is a filter for every two parts. The parts' own

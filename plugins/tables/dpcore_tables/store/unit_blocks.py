@@ -8,7 +8,7 @@ store has neither an id nor the order in which they came, but whether a row begi
 All fits of a store share the coins of its conversion. That is within the theorem of
 ``dpcore.data.units``: given the coins, the kept rows of two tables that differ in one unit's rows
 differ in up to k rows, all of that unit. So whatever is released of them, by however many runs, is
-as private together as for a fixed choice, and the coins have one law on both tables.
+as private together as for a fixed choice, and the coins have one distribution on both tables.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def test_a_slot_of_a_built_in_optimizer_is_filled(train, algo, use, more):
 
 
 @pytest.mark.parametrize("algo", ["dp-gd", "sgd-ma"])
-def test_noise_of_the_same_law_and_cost_releases_the_same_bits(train, algo):
+def test_noise_of_the_same_distribution_and_cost_releases_the_same_bits(train, algo):
     seeded = ("--algo", algo, *SHORT, "--seed", "5")
     own, other = (train(*seeded, "--use", f"noise={name}") for name in ("gaussian", NORMAL))
     for key in ("coef_norm", "spent", "releases", "details"):

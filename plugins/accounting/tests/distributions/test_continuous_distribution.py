@@ -1,4 +1,4 @@
-"""Sums of exact deviates: their law, one floor, and mechanisms that claim a cost."""
+"""Sums of exact deviates: their distribution, one floor, and mechanisms that claim a cost."""
 
 import math
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from dpcore.plugin.parts import (
     float_down,
     load_registry,
 )
-from dpcore_accounting.laws import AddedDeviates, ContinuousLaw
+from dpcore_accounting.distributions import AddedDeviates, ContinuousDistribution
 
 ONE = Sensitivity("l1", 1.0, NeighboringRelation.ADD_OR_REMOVE_ONE)
 FALSE_ALARM = 1e-6
@@ -35,7 +35,7 @@ def two_laplaces(x):
     return 1 - tail if x >= 0 else tail
 
 
-LAWS = {
+DISTRIBUTIONS = {
     (("laplace", 1.0), ("laplace", 1.0)): two_laplaces,
     (("normal", 1.0), ("normal", -0.75)): norm(scale=1.25).cdf,
     (("gamma", 1.0, 3),): gamma(3).cdf,
@@ -45,7 +45,7 @@ LAWS = {
 
 
 def p_value(steps, cdf, scale):
-    """Chi-square of floors against a law of the reference, its tails pooled."""
+    """Chi-square of floors against a distribution of the reference, its tails pooled."""
     edges, reached = [], 0.0
     for z in range(-60, 61):
         if min(cdf(z / scale) - reached, 1 - cdf(z / scale)) > 8 / N:
@@ -64,7 +64,7 @@ def mechanism_of(terms):
 
         name = "mine"
         needs = "l1"
-        law = ContinuousLaw(terms)
+        distribution = ContinuousDistribution(terms)
 
         def event(self, sensitivity):
             return LaplaceDpEvent(float_down(self.exact_multiplier(sensitivity)))
@@ -72,12 +72,12 @@ def mechanism_of(terms):
     return Mine
 
 
-@pytest.mark.parametrize("terms", LAWS)
-def test_floors_have_the_law_of_the_sum(terms):
+@pytest.mark.parametrize("terms", DISTRIBUTIONS)
+def test_floors_have_the_distribution_of_the_sum(terms):
     exact = np.arange(N, dtype=np.int64).reshape(-1, 4)
     made = mechanism_of(terms)(2.0)
     added = made.release(exact, ONE, SeededNoise(5)) - exact
-    assert p_value(added.ravel(), LAWS[terms], 2.0) > FALSE_ALARM
+    assert p_value(added.ravel(), DISTRIBUTIONS[terms], 2.0) > FALSE_ALARM
 
 
 def floor_of_each(deviate):
@@ -99,16 +99,18 @@ def coarse(deviate):
 @pytest.mark.parametrize("broken", [floor_of_each, same_twice, coarse])
 def test_a_broken_floor_is_seen(broken):
     terms = (("laplace", 1.0), ("laplace", 1.0))
-    drawn = ContinuousLaw(terms).draw(SeededNoise(5), GridScale(1), N)
+    drawn = ContinuousDistribution(terms).draw(SeededNoise(5), GridScale(1), N)
     steps = [broken(deviate) for deviate in drawn]
-    assert p_value(steps, LAWS[terms], 1.0) < FALSE_ALARM
+    assert p_value(steps, DISTRIBUTIONS[terms], 1.0) < FALSE_ALARM
 
 
 @pytest.mark.parametrize("scale", [GridScale(1, 40), GridScale(3, 1), GridScale(2**57 + 1)])
 def test_a_floor_is_that_of_more_digits(scale):
     """At 2^57 steps and a weight of 2^20 every floor takes two digits or more."""
-    law = ContinuousLaw((("laplace", 2.0**20), ("normal", -0.3), ("gamma", 1 / 3, 2)))
-    for deviate in law.draw(SeededNoise(0), scale, 40):
+    distribution = ContinuousDistribution(
+        (("laplace", 2.0**20), ("normal", -0.3), ("gamma", 1 / 3, 2))
+    )
+    for deviate in distribution.draw(SeededNoise(0), scale, 40):
         floor = deviate.floor()
         low, high, shift = deviate.bounds(5)
         assert floor == math.floor(Fraction(low, 2**shift))
@@ -116,8 +118,8 @@ def test_a_floor_is_that_of_more_digits(scale):
 
 
 def test_bounds_are_nested_and_hold_the_weights_exactly():
-    law = ContinuousLaw((("exponential", 0.1), ("exponential", -0.1)))
-    (deviate,) = law.draw(SeededNoise(1), GridScale(5, 2), 1)
+    distribution = ContinuousDistribution((("exponential", 0.1), ("exponential", -0.1)))
+    (deviate,) = distribution.draw(SeededNoise(1), GridScale(5, 2), 1)
     bounds = [deviate.bounds(digits) for digits in (1, 2, 3)]
     ends = [(Fraction(a, 2**s), Fraction(b, 2**s)) for a, b, s in bounds]
     for (low, high), (lower, higher) in zip(ends[1:], ends, strict=False):
@@ -154,17 +156,17 @@ def test_no_word_is_used_twice():
 )
 def test_no_other_terms_are_taken(terms, message):
     with pytest.raises(InvalidInputError, match=message):
-        ContinuousLaw(terms)
+        ContinuousDistribution(terms)
 
 
-def test_a_law_of_one_normal_or_laplace_deviate_is_the_cores():
+def test_a_distribution_of_one_normal_or_laplace_deviate_is_the_cores():
     for kind, other in (("normal", "gaussian"), ("laplace", "laplace")):
         with pytest.raises(InvalidInputError, match=f"take the mechanism {other}, whose cost"):
             mechanism_of(((kind, 1.0),))(2.0)
-    with pytest.raises(InvalidInputError, match="Expected law of Mine"):
+    with pytest.raises(InvalidInputError, match="Expected distribution of Mine"):
 
         class Mine(AddedDeviates):
-            law = (("gamma", 1.0, 2),)
+            distribution = (("gamma", 1.0, 2),)
 
         Mine(1.0)
 

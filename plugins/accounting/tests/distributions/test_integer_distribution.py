@@ -1,4 +1,4 @@
-"""Tables of weights: what is refused, and the law of what is drawn from them."""
+"""Tables of weights: what is refused, and the distribution of what is drawn from them."""
 
 import math
 from fractions import Fraction
@@ -10,11 +10,11 @@ from scipy.stats import chi2
 from dpcore.errors import InvalidInputError
 from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import SeededNoise, Sensitivity
-from dpcore_accounting.laws import IntegerLaw, TableNoise
+from dpcore_accounting.distributions import IntegerDistribution, TableNoise
 
 ONE = Sensitivity("linf", 1.0, NeighboringRelation.ADD_OR_REMOVE_ONE)
 WEIGHTS = (3, 0, 21, 16, 9, 0, 0, 15)  # lopsided, with holes: neither a sign nor an end is alike
-LAW = IntegerLaw(-4, WEIGHTS)
+DISTRIBUTION = IntegerDistribution(-4, WEIGHTS)
 FALSE_ALARM = 1e-6
 """An honest sampler fails one test of a fixed seed with this probability, when it is written."""
 N = 20_000
@@ -27,8 +27,8 @@ def p_value(counts, shares):
 
 
 def fits(noise, seed=3):
-    """Whether what a mechanism adds to zeros and sevens has the law, coordinate by coordinate,
-    pair by pair, and no value besides."""
+    """Whether what a mechanism adds to zeros and sevens has the distribution, coordinate by
+    coordinate, pair by pair, and no value besides."""
     exact = np.tile(np.array([0, 7], dtype=np.int64), N // 2)
     added = (noise.release(exact, ONE, SeededNoise(seed)) - exact).astype(int) + 4
     if not set(added) <= set(np.flatnonzero(WEIGHTS)):
@@ -52,7 +52,7 @@ class Multiplied(TableNoise):
 
 
 class Capped(TableNoise):
-    """Broken: the deviate is cut off before its law ends."""
+    """Broken: the deviate is cut off before its distribution ends."""
 
     def release(self, exact, sensitivity, noise):
         return exact + np.clip(super().release(exact, sensitivity, noise) - exact, -2, 2)
@@ -82,13 +82,13 @@ class OneMore(TableNoise):
         return exact - 4.0 + np.searchsorted(reached, uniform, side="left")
 
 
-def test_deviates_are_independent_and_have_the_law():
-    assert fits(TableNoise(LAW, N))
+def test_deviates_are_independent_and_have_the_distribution():
+    assert fits(TableNoise(DISTRIBUTION, N))
 
 
 @pytest.mark.parametrize("broken", [Multiplied, Capped, LeavesZerosAlone, Repeats, OneMore])
 def test_a_broken_twin_is_seen(broken):
-    assert not fits(broken(LAW, N))
+    assert not fits(broken(DISTRIBUTION, N))
 
 
 def test_every_uniform_number_has_its_value():
@@ -99,14 +99,14 @@ def test_every_uniform_number_has_its_value():
             assert n == size == 64
             return np.arange(64)
 
-    drawn = LAW.draw(Each(), 64)
+    drawn = DISTRIBUTION.draw(Each(), 64)
     assert [int(np.sum(drawn == z)) for z in range(-4, 4)] == list(WEIGHTS)
 
 
 def test_the_largest_table_of_the_most_bits_is_drawn():
-    law = IntegerLaw(2**40, (2**46,) * 2**16)
-    drawn = law.draw(SeededNoise(0), 1000) - 2**40
-    assert law.bits == 62 and 0 <= drawn.min() and drawn.max() < 2**16
+    distribution = IntegerDistribution(2**40, (2**46,) * 2**16)
+    drawn = distribution.draw(SeededNoise(0), 1000) - 2**40
+    assert distribution.bits == 62 and 0 <= drawn.min() and drawn.max() < 2**16
     assert p_value(np.bincount(drawn >> 14, minlength=4), [0.25] * 4) > FALSE_ALARM
 
 
@@ -135,34 +135,39 @@ class Int(int):
 )
 def test_no_other_table_is_taken(first, weights, message):
     with pytest.raises(InvalidInputError, match=message):
-        IntegerLaw(first, weights)
+        IntegerDistribution(first, weights)
 
 
-def test_neither_law_nor_mechanism_of_a_class_of_its_own_makes_a_table():
-    class Mine(IntegerLaw):
+def test_neither_distribution_nor_mechanism_of_a_class_of_its_own_makes_a_table():
+    class Mine(IntegerDistribution):
         pass
 
     with pytest.raises(InvalidInputError, match="of no class of its own"):
         TableNoise(Mine(0, (1, 1)), 1)
     with pytest.raises(AttributeError):
-        LAW.weights = (1, 63)
+        DISTRIBUTION.weights = (1, 63)
     for coordinates in (0, 1.0, True, 2**21):
         with pytest.raises(InvalidInputError, match="coordinates="):
-            TableNoise(LAW, coordinates)
+            TableNoise(DISTRIBUTION, coordinates)
     for delta in (0.0, 1.0, 1, math.nan):
         with pytest.raises(InvalidInputError, match="delta="):
-            TableNoise(LAW, 1, delta)
+            TableNoise(DISTRIBUTION, 1, delta)
 
 
 def test_masses_become_weights():
     tiny = 1e-30
-    law = IntegerLaw.of([tiny, 0.0, Fraction(1, 3), 1], -1, bits=10)
-    assert law.first == -1 and law.weights == (1, 0, 255, 768)  # none is lost, none made
-    assert IntegerLaw.of([1, 1], 0, bits=62).weights == (2**61, 2**61)
+    distribution = IntegerDistribution.of([tiny, 0.0, Fraction(1, 3), 1], -1, bits=10)
+    assert distribution.first == -1 and distribution.weights == (
+        1,
+        0,
+        255,
+        768,
+    )  # none is lost, none made
+    assert IntegerDistribution.of([1, 1], 0, bits=62).weights == (2**61, 2**61)
     for masses in ([1.0, math.inf], [1.0, math.nan], [2.0, -1.0], [0.0, 0.0]):
         with pytest.raises(InvalidInputError, match="masses to be finite and >= 0"):
-            IntegerLaw.of(masses, 0)
+            IntegerDistribution.of(masses, 0)
     with pytest.raises(InvalidInputError, match="bits=63"):
-        IntegerLaw.of([1, 1], 0, bits=63)
+        IntegerDistribution.of([1, 1], 0, bits=63)
     with pytest.raises(InvalidInputError, match="fewer masses"):
-        IntegerLaw.of([1.0] * 9, 0, bits=3)
+        IntegerDistribution.of([1.0] * 9, 0, bits=3)

@@ -1,9 +1,10 @@
 """The cost of an integer deviate on a number that moves by at most D steps, by construction.
 
-L is the law of the deviate, T = 2^k the sum of its weights, and L + j the same law, shifted by j.
-Neighbours' numbers differ by some whole j, |j| <= D, so that their releases have the laws L + j and
-L, up to one common shift, in this order or the other: L against L + j is, shifted back, L - j
-against L. So both orders of all neighbours are the pairs (L + j, L) with j in -D..D, and
+L is the distribution of the deviate, T = 2^k the sum of its weights, and L + j the same
+distribution, shifted by j. Neighbours' numbers differ by some whole j, |j| <= D, so that their
+releases have the distributions L + j and L, up to one common shift, in this order or the other: L
+against L + j is, shifted back, L - j against L. So both orders of all neighbours are the pairs (L +
+j, L) with j in -D..D, and
 
     h(g) = max over 0 < |j| <= D of H_g(L + j || L),  H_g(A || B) = sup over S of A(S) - g B(S),
 
@@ -29,7 +30,7 @@ from dpcore.plugin.parts import cached_by_value
 __all__ = ["Point", "hull_of_shifts"]
 
 Point = tuple[int, int]
-"""Weights of a set of values under the law and under the shifted one, in this order."""
+"""Weights of a set of values under the distribution and under the shifted one, in this order."""
 
 _MOST_WORK = 1 << 20
 """Of values times shifts: some seconds."""
@@ -66,8 +67,8 @@ def _refuse(weights: tuple[int, ...], most: int) -> None:
 
 
 def _reached(weights: tuple[int, ...], shift: int) -> list[Point]:
-    """Return the weights of the sets of largest ratios of the law shifted by ``shift``, over the
-    law itself: from none to all."""
+    """Return the weights of the sets of largest ratios of the distribution shifted by ``shift``,
+    over the distribution itself: from none to all."""
     none = (0,) * abs(shift)
     at_rest, moved = (*weights, *none), (*none, *weights)
     sides = (at_rest, moved) if shift > 0 else (moved, at_rest)

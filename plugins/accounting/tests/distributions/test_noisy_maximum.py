@@ -1,4 +1,4 @@
-"""Selections by an author's law: which index wins, and what it costs."""
+"""Selections by an author's distribution: which index wins, and what it costs."""
 
 import itertools
 from dataclasses import dataclass, replace
@@ -18,9 +18,15 @@ from dpcore.plugin.parts import (
     Sensitivity,
     float_up,
 )
-from dpcore_accounting.laws import ContinuousLaw, IntegerLaw, NoisyMaximum, TableMaximum, TableNoise
-from dpcore_accounting.laws.continuous_law import Deviate
-from dpcore_accounting.laws.noisy_maximum import _largest
+from dpcore_accounting.distributions import (
+    ContinuousDistribution,
+    IntegerDistribution,
+    NoisyMaximum,
+    TableMaximum,
+    TableNoise,
+)
+from dpcore_accounting.distributions.continuous_distribution import Deviate
+from dpcore_accounting.distributions.noisy_maximum import _largest
 from dpcore_tables.statistics import open_session
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
@@ -36,7 +42,7 @@ class GammaMaximum(NoisyMaximum):
 
     name = "gamma-maximum"
     needs = "range"
-    law = ContinuousLaw((("gamma", 1.0, 2),))
+    distribution = ContinuousDistribution((("gamma", 1.0, 2),))
 
     def event(self, sensitivity):
         return PureDpEvent(float_up(1 / self.exact_multiplier(sensitivity)))
@@ -46,7 +52,7 @@ class FloorsFirst(GammaMaximum):
     """Broken: deviates are floored before they are compared."""
 
     def release(self, exact, sensitivity, noise):
-        drawn = self.law.draw(noise, self.scale(sensitivity), exact.size)
+        drawn = self.distribution.draw(noise, self.scale(sensitivity), exact.size)
         return int(np.argmax([u + z.floor() for u, z in zip(exact, drawn, strict=True)]))
 
 
@@ -54,44 +60,45 @@ class OneForAll(GammaMaximum):
     """Broken: all candidates have one deviate."""
 
     def release(self, exact, sensitivity, noise):
-        (one,) = self.law.draw(noise, self.scale(sensitivity), 1)
+        (one,) = self.distribution.draw(noise, self.scale(sensitivity), 1)
         return int(np.argmax(exact + one.floor()))
 
 
-def gamma_law(scale):
-    """P(i wins), by the trapezoidal rule over the winner's deviate, and SciPy's law of it."""
+def gamma_distribution(scale):
+    """P(i wins), by the trapezoidal rule over the winner's deviate, and SciPy's distribution of
+    it."""
     x = np.linspace(0, 50, 50_001)
-    law = []
+    distribution = []
     for i, u in enumerate(UTILITIES):
         others = [gamma.cdf(x + (u - v) / scale, 2) for v in np.delete(UTILITIES, i)]
-        law.append(np.trapezoid(gamma.pdf(x, 2) * np.prod(others, axis=0), x))
-    return law
+        distribution.append(np.trapezoid(gamma.pdf(x, 2) * np.prod(others, axis=0), x))
+    return distribution
 
 
-def p_value(counts, law):
-    expected = np.asarray(law, float) * np.sum(counts)
-    assert expected.min() >= 5 and sum(law) == pytest.approx(1, abs=1e-6)
-    return chi2.sf(np.sum((counts - expected) ** 2 / expected), len(law) - 1)
+def p_value(counts, distribution):
+    expected = np.asarray(distribution, float) * np.sum(counts)
+    assert expected.min() >= 5 and sum(distribution) == pytest.approx(1, abs=1e-6)
+    return chi2.sf(np.sum((counts - expected) ** 2 / expected), len(distribution) - 1)
 
 
-def fits(made, law):
+def fits(made, distribution):
     noise = SeededNoise(3)
     chosen = [made.release(UTILITIES, SCORES, noise) for _ in range(N)]
-    return p_value(np.bincount(chosen, minlength=4), law) > FALSE_ALARM
+    return p_value(np.bincount(chosen, minlength=4), distribution) > FALSE_ALARM
 
 
 @pytest.fixture(scope="module")
-def law_of_one_step():
-    return gamma_law(1.0)
+def distribution_of_one_step():
+    return gamma_distribution(1.0)
 
 
-def test_the_winner_has_the_law_of_the_continuous_argmax(law_of_one_step):
-    assert fits(GammaMaximum(1.0), law_of_one_step)
+def test_the_winner_has_the_distribution_of_the_continuous_argmax(distribution_of_one_step):
+    assert fits(GammaMaximum(1.0), distribution_of_one_step)
 
 
 @pytest.mark.parametrize("broken", [FloorsFirst, OneForAll])
-def test_a_broken_comparison_is_seen(broken, law_of_one_step):
-    assert not fits(broken(1.0), law_of_one_step)
+def test_a_broken_comparison_is_seen(broken, distribution_of_one_step):
+    assert not fits(broken(1.0), distribution_of_one_step)
 
 
 class Known:
@@ -120,33 +127,33 @@ def test_one_candidate_wins():
 @pytest.mark.parametrize(
     ("kind", "other"), [("exponential", "permute-and-flip"), ("laplace", "report-noisy-max")]
 )
-def test_the_laws_of_other_selections_are_not_taken(kind, other):
+def test_the_distributions_of_other_selections_are_not_taken(kind, other):
     class Again(GammaMaximum):
-        law = ContinuousLaw(((kind, 2.0),))
+        distribution = ContinuousDistribution(((kind, 2.0),))
 
     with pytest.raises(InvalidInputError, match=f"take the mechanism {other}"):
         Again(1.0)
 
 
 WEIGHTS = (1, 3, 8, 3, 1)
-TABLE = IntegerLaw(-2, WEIGHTS)
+TABLE = IntegerDistribution(-2, WEIGHTS)
 
 
 def winners(utilities):
-    """Return the exact law of the argmax, the lowest index among equals."""
-    law = dict.fromkeys(range(len(utilities)), Fraction(0))
+    """Return the exact distribution of the argmax, the lowest index among equals."""
+    distribution = dict.fromkeys(range(len(utilities)), Fraction(0))
     for drawn in itertools.product(range(len(WEIGHTS)), repeat=len(utilities)):
         share = Fraction(1)
         for z in drawn:
             share *= Fraction(WEIGHTS[z], 16)
         noisy = [u + z for u, z in zip(utilities, drawn, strict=True)]
-        law[noisy.index(max(noisy))] += share
-    return law
+        distribution[noisy.index(max(noisy))] += share
+    return distribution
 
 
-def test_the_winner_of_a_table_has_its_exact_law():
-    law = [float(share) for share in winners(UTILITIES.tolist()).values()]
-    assert fits(TableMaximum(TABLE, 4), law)
+def test_the_winner_of_a_table_has_its_exact_distribution():
+    distribution = [float(share) for share in winners(UTILITIES.tolist()).values()]
+    assert fits(TableMaximum(TABLE, 4), distribution)
     huge = np.array([2**63 - 1, -(2**63)])  # a sum that wraps around would lose
     chosen = {TableMaximum(TABLE, 2).release(huge, SCORES, SeededNoise(k)) for k in range(12)}
     assert chosen == {0}

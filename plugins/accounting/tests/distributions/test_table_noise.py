@@ -23,9 +23,9 @@ from dpcore.plugin.parts import (
     TableSession,
     load_registry,
 )
-from dpcore_accounting.laws import IntegerLaw, TableMaximum, TableNoise
-from dpcore_accounting.laws.shifted_pair import hull_of_shifts
-from dpcore_accounting.laws.table_noise import _pair, most_moved, whole_steps
+from dpcore_accounting.distributions import IntegerDistribution, TableMaximum, TableNoise
+from dpcore_accounting.distributions.shifted_pair import hull_of_shifts
+from dpcore_accounting.distributions.table_noise import _pair, most_moved, whole_steps
 from dpcore_accounting.pld import PldAccountant
 from dpcore_accounting.single import SingleReleaseAccountant, pair_curve_up
 from dpcore_tables.statistics import CategoricalColumn, Histogram
@@ -34,7 +34,7 @@ ZcdpAccountant, GdpAccountant = (
     load_registry().load("accountant", name) for name in ("zcdp", "gdp")
 )
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
-LAWS = [
+DISTRIBUTIONS = [
     (1, 2, 1),
     (1, 3, 8, 3, 1),
     (5, 0, 2, 9, 0, 0, 15, 1),  # lopsided, with holes
@@ -49,18 +49,19 @@ def linf(bound, grid_bits=0, relation=ADD):
 
 
 def shifted(weights, moves):
-    """Return the exact law of a vector at these numbers, each with a deviate of its own."""
-    total, law = sum(weights), {}
+    """Return the exact distribution of a vector at these numbers, each with a deviate of its
+    own."""
+    total, distribution = sum(weights), {}
     for drawn in itertools.product(range(len(weights)), repeat=len(moves)):
         outcome = tuple(z + move for z, move in zip(drawn, moves, strict=True))
         share = math.prod((Fraction(weights[z], total) for z in drawn), start=Fraction(1))
         if share:
-            law[outcome] = law.get(outcome, 0) + share
-    return law
+            distribution[outcome] = distribution.get(outcome, 0) + share
+    return distribution
 
 
 def of_pair(event, n=1):
-    """Return the exact product of n pairs, two laws over the same outcomes."""
+    """Return the exact product of n pairs, two distributions over the same outcomes."""
     total = sum(event.p)
     assert total == sum(event.q)
     places = list(itertools.product(range(len(event.p)), repeat=n))
@@ -88,8 +89,8 @@ def factors(*pairs):
 
 
 def neighbours(weights, most, n, within=None):
-    """Yield the two laws of every move of n coordinates, in both orders; of those alone that are
-    ``within`` a bound, if one is given."""
+    """Yield the two distributions of every move of n coordinates, in both orders; of those alone
+    that are ``within`` a bound, if one is given."""
     still = shifted(weights, (0,) * n)
     for moves in itertools.product(range(-most, most + 1), repeat=n):
         if any(moves) and (within is None or within(moves)):
@@ -111,15 +112,15 @@ def shortfall(event, weights, most, n=1, of=None, within=None):
 
 
 @pytest.mark.parametrize("most", [1, 2])
-@pytest.mark.parametrize("weights", LAWS)
+@pytest.mark.parametrize("weights", DISTRIBUTIONS)
 def test_one_coordinate_costs_what_its_worst_neighbours_say_at_every_factor(weights, most):
-    event = TableNoise(IntegerLaw(-2, weights), 1).event(linf(float(most)))
+    event = TableNoise(IntegerDistribution(-2, weights), 1).event(linf(float(most)))
     assert shortfall(event, weights, most) == (0, 0)
 
 
 @pytest.mark.parametrize(("weights", "most"), [((1, 2, 1), 1), ((1, 4, 2, 1), 2)])
 def test_two_coordinates_cost_at_least_what_their_worst_neighbours_say(weights, most):
-    event = TableNoise(IntegerLaw(0, weights), 2).event(linf(float(most)))
+    event = TableNoise(IntegerDistribution(0, weights), 2).event(linf(float(most)))
     assert isinstance(event, ComposedDpEvent) and len(event.events) == 2
     assert event.events[0] == event.events[1]
     little, much = shortfall(event.events[0], weights, most, n=2)
@@ -145,7 +146,7 @@ def squared(moves):
 )
 def test_the_coordinates_that_move_are_what_an_answer_costs(sensitivity, most, within, moved):
     weights = (1, 5, 2)
-    event = TableNoise(IntegerLaw(0, weights), 3).event(sensitivity)
+    event = TableNoise(IntegerDistribution(0, weights), 3).event(sensitivity)
     pairs = event.events if moved > 1 else (event,)
     assert len(pairs) == moved and whole_steps(sensitivity) == most
     assert shortfall(pairs[0], weights, most, 3, moved, within)[0] == 0
@@ -153,7 +154,7 @@ def test_the_coordinates_that_move_are_what_an_answer_costs(sensitivity, most, w
 
 def test_a_cost_of_fewer_coordinates_than_move_is_seen():
     weights = (1, 5, 2)
-    event = TableNoise(IntegerLaw(0, weights), 1).event(linf(1.0))
+    event = TableNoise(IntegerDistribution(0, weights), 1).event(linf(1.0))
     assert shortfall(event, weights, 1, 2, 1, lambda moves: l1(moves) <= 2)[0] > 0
     assert most_moved(linf(1.0)) == 2**20
     assert most_moved(Sensitivity("l2", 2.0, ADD, grid_bits=1)) == 16
@@ -163,7 +164,7 @@ def test_a_cost_of_fewer_coordinates_than_move_is_seen():
 
 def of_shifts(weights, shifts):
     """Return the pair of the worst of these shifts alone: of one of them, or of their hull."""
-    from dpcore_accounting.laws import shifted_pair
+    from dpcore_accounting.distributions import shifted_pair
 
     points = {point for shift in shifts for point in shifted_pair._reached(weights, shift)}
     return _pair(shifted_pair._hull(sorted(points)))
@@ -172,11 +173,11 @@ def of_shifts(weights, shifts):
 @pytest.mark.parametrize(
     ("weights", "most", "shifts"),
     [
-        (LAWS[3], 1, [1]),  # one direction
-        (LAWS[3], 1, [-1]),
-        (LAWS[2], 2, [1, 2]),
-        (LAWS[5], 2, [-1, 1]),  # the smallest move
-        (LAWS[5], 2, [-2, 2]),  # the largest move
+        (DISTRIBUTIONS[3], 1, [1]),  # one direction
+        (DISTRIBUTIONS[3], 1, [-1]),
+        (DISTRIBUTIONS[2], 2, [1, 2]),
+        (DISTRIBUTIONS[5], 2, [-1, 1]),  # the smallest move
+        (DISTRIBUTIONS[5], 2, [-2, 2]),  # the largest move
     ],
 )
 def test_a_cost_of_fewer_shifts_is_seen(weights, most, shifts):
@@ -184,29 +185,29 @@ def test_a_cost_of_fewer_shifts_is_seen(weights, most, shifts):
 
 
 def test_a_cost_without_what_lies_beyond_the_table_is_seen():
-    (weights, event) = LAWS[1], _pair(hull_of_shifts(LAWS[1], 1))
+    (weights, event) = DISTRIBUTIONS[1], _pair(hull_of_shifts(DISTRIBUTIONS[1], 1))
     inside = [(a, b) for a, b in zip(event.p, event.q, strict=True) if a and b]
     cut = DominatingPairDpEvent(*zip(*inside, strict=True))
     assert shortfall(cut, weights, 1)[0] > 0
 
 
 def test_the_hull_is_the_same_under_both_orders():
-    for weights in LAWS:
+    for weights in DISTRIBUTIONS:
         hull = hull_of_shifts(weights, 2)
         total = hull[-1][0]
         assert [(total - a, total - b) for b, a in reversed(hull)] == [*hull]
 
 
-@pytest.mark.parametrize("weights", LAWS)
+@pytest.mark.parametrize("weights", DISTRIBUTIONS)
 @pytest.mark.parametrize("delta", [0.3, 0.5, 0.75])
 def test_the_epsilon_at_a_delta_is_the_least(weights, delta):
     event = DominatingPairDpEvent(*map(tuple, zip(*_edges(weights), strict=True)))
     p, q = of_pair(event)
     if hockey_stick(p, q, Fraction(10**9)) > Fraction(delta):
         with pytest.raises(InvalidInputError, match="ends of the table alone cost a delta of"):
-            TableNoise(IntegerLaw(0, weights), 1, delta).event(linf(1.0))
+            TableNoise(IntegerDistribution(0, weights), 1, delta).event(linf(1.0))
         return
-    stated = TableNoise(IntegerLaw(0, weights), 1, delta).event(linf(1.0))
+    stated = TableNoise(IntegerDistribution(0, weights), 1, delta).event(linf(1.0))
     assert isinstance(stated, ApproximateDpEvent) and stated.delta == delta
     ratio = Fraction(math.exp(stated.epsilon))
     assert hockey_stick(p, q, ratio * (1 + Fraction(1, 10**12))) <= Fraction(delta)
@@ -215,7 +216,7 @@ def test_the_epsilon_at_a_delta_is_the_least(weights, delta):
 
 
 def _edges(weights):
-    event = TableNoise(IntegerLaw(0, weights), 1).event(linf(1.0))
+    event = TableNoise(IntegerDistribution(0, weights), 1).event(linf(1.0))
     return list(zip(event.p, event.q, strict=True))
 
 
@@ -237,29 +238,33 @@ def test_the_largest_move_is_in_whole_steps(sensitivity, steps):
 
 
 def test_moves_that_no_table_hides_are_refused_in_one_line():
-    noise = TableNoise(IntegerLaw(0, (1, 2, 1)), 1)
+    noise = TableNoise(IntegerDistribution(0, (1, 2, 1)), 1)
     for bound in (3.0, 1e9):
         with pytest.raises(InvalidInputError, match="Take a longer table") as refused:
             noise.event(linf(bound))
         assert "\n" not in str(refused.value)
     with pytest.raises(InvalidInputError, match="no value in common"):
-        TableNoise(IntegerLaw(0, (1, 0, 1)), 1).event(linf(1.0))
+        TableNoise(IntegerDistribution(0, (1, 0, 1)), 1).event(linf(1.0))
     with pytest.raises(InvalidInputError, match="more than is worked out"):
-        TableNoise(IntegerLaw.of([1.0] * 2**12, 0), 1).event(linf(1000.0))
+        TableNoise(IntegerDistribution.of([1.0] * 2**12, 0), 1).event(linf(1000.0))
 
 
 def test_a_pair_of_too_many_outcomes_is_refused_and_a_delta_is_not():
-    """Rounded, the ratios of a geometric law all differ: some 10,000 of them."""
-    law = IntegerLaw.of([math.exp(-abs(z) / 200) for z in range(-5000, 5001)], 0, bits=60)
+    """Rounded, the ratios of a geometric distribution all differ: some 10,000 of them."""
+    distribution = IntegerDistribution.of(
+        [math.exp(-abs(z) / 200) for z in range(-5000, 5001)], 0, bits=60
+    )
     with pytest.raises(InvalidInputError, match="state a delta"):
-        TableNoise(law, 1).event(linf(1.0))
-    assert TableNoise(law, 1, delta=1e-2).event(linf(1.0)).delta == 1e-2
+        TableNoise(distribution, 1).event(linf(1.0))
+    assert TableNoise(distribution, 1, delta=1e-2).event(linf(1.0)).delta == 1e-2
 
 
 LABELS = np.repeat([-1.0, 1.0], [30, 70])
 TABLE = Table.from_matrix(np.zeros((100, 1)), LABELS, row_norm=1.0, raw_norm_bound=1.0)
 COUNTS = Histogram(CategoricalColumn((), ("no", "yes")))
-LAW = IntegerLaw.of([math.exp(-abs(z) / 4) for z in range(-120, 121)], -120, bits=60)
+DISTRIBUTION = IntegerDistribution.of(
+    [math.exp(-abs(z) / 4) for z in range(-120, 121)], -120, bits=60
+)
 
 
 def session(accountant, seed=1):
@@ -272,13 +277,13 @@ class Mine(TableNoise):
 
 def test_a_table_of_an_author_is_released_and_nobody_is_named():
     opened = session(PldAccountant.from_budget(1.0, 1e-6))
-    (count,) = opened.release(RowCount(), TableNoise(LAW, 1))
-    no, yes = opened.release(COUNTS, TableNoise(LAW, 2))
+    (count,) = opened.release(RowCount(), TableNoise(DISTRIBUTION, 1))
+    no, yes = opened.release(COUNTS, TableNoise(DISTRIBUTION, 2))
     assert max(abs(count - 100), abs(no - 30), abs(yes - 70)) < 120
     assert opened.foreign_parts == ()
     # The larger of the two counts, by 40 and noise of some 6.
-    assert opened.release(COUNTS, TableMaximum(LAW, 2)) == 1 and opened.foreign_parts == ()
-    opened.release(RowCount(), Mine(LAW, 1))
+    assert opened.release(COUNTS, TableMaximum(DISTRIBUTION, 2)) == 1 and opened.foreign_parts == ()
+    opened.release(RowCount(), Mine(DISTRIBUTION, 1))
     assert opened.foreign_parts == (f"{__name__}:Mine",)
 
 
@@ -300,23 +305,26 @@ def test_a_choice_by_sums_that_may_wrap_is_for_tables_within_the_capacity():
     )
     for made, most in ((TableNoise, None), (TableMaximum, 1000)):
         opened = session(PldAccountant.from_budget(1.0, 1e-6))
-        opened.release(query, made(LAW, 2))
+        opened.release(query, made(DISTRIBUTION, 2))
         assert opened.most_rows == most
 
 
 def test_the_cost_is_that_of_the_same_noise_without_an_end():
-    """exp(-|z| / 4) is a two-sided geometric law up to what is cut off, 1e-13: 1/4-DP a step."""
+    """exp(-|z| / 4) is a two-sided geometric distribution up to what is cut off, 1e-13: 1/4-DP a
+    step."""
     accountant = SingleReleaseAccountant.from_budget(1.0, 1e-9)
-    spent = accountant.compose(TableNoise(LAW, 1).event(linf(1.0)))
+    spent = accountant.compose(TableNoise(DISTRIBUTION, 1).event(linf(1.0)))
     assert spent.get_epsilon(1e-9) == pytest.approx(0.25, abs=1e-6)
-    of_many = PldAccountant.from_budget(9.0, 1e-6).compose(TableNoise(LAW, 16).event(linf(1.0)))
+    of_many = PldAccountant.from_budget(9.0, 1e-6).compose(
+        TableNoise(DISTRIBUTION, 16).event(linf(1.0))
+    )
     assert 1.0 < of_many.get_epsilon(1e-6) < 16 * 0.25
 
 
 def test_no_epsilon_is_searched_for_beyond_the_largest_loss():
     """The ends of the table alone cost 1/4 of delta: below it no epsilon is enough."""
     spent = SingleReleaseAccountant.from_budget(1.0, 0.5).compose(
-        TableNoise(IntegerLaw(-1, (1, 2, 1)), 1).event(linf(1.0))
+        TableNoise(IntegerDistribution(-1, (1, 2, 1)), 1).event(linf(1.0))
     )
     before = pair_curve_up.cache_info().misses
     assert spent.get_epsilon(0.24) == math.inf
@@ -327,20 +335,22 @@ def test_no_epsilon_is_searched_for_beyond_the_largest_loss():
 def test_another_number_of_coordinates_is_refused_and_nothing_is_charged(coordinates):
     opened = session(PldAccountant.from_budget(1.0, 1e-6))
     with pytest.raises(InvalidInputError, match=f"answers of {coordinates} coordinates, .* has 2"):
-        opened.release(COUNTS, TableNoise(LAW, coordinates))
+        opened.release(COUNTS, TableNoise(DISTRIBUTION, coordinates))
     assert opened.ledger == ()
     with pytest.raises(
         InvalidInputError, match="the answer has another number"
     ):  # of what declares no number
-        TableNoise(LAW, coordinates).release(np.zeros(2, np.int64), linf(1.0), SeededNoise(0))
+        TableNoise(DISTRIBUTION, coordinates).release(
+            np.zeros(2, np.int64), linf(1.0), SeededNoise(0)
+        )
 
 
 def test_filters_that_keep_a_delta_take_it_as_epsilon_and_delta():
-    event = TableNoise(LAW, 2, delta=1e-9).event(Sensitivity("l1", 2.0, REPLACE))
+    event = TableNoise(DISTRIBUTION, 2, delta=1e-9).event(Sensitivity("l1", 2.0, REPLACE))
     assert isinstance(event, ComposedDpEvent)
     for accountant in (ZcdpAccountant, PureAccountant):
         opened = session(accountant.with_reserve(5.0, 1e-6, 1e-8))
-        assert opened.release(COUNTS, TableNoise(LAW, 2, delta=1e-9)).shape == (2,)
+        assert opened.release(COUNTS, TableNoise(DISTRIBUTION, 2, delta=1e-9)).shape == (2,)
         charged = opened.ledger[0].event  # a row is in one bin: one of the two counts moves
         assert isinstance(charged, ApproximateDpEvent)
         assert charged.epsilon == pytest.approx(0.25, abs=1e-6)
@@ -350,7 +360,7 @@ def test_filters_that_keep_a_delta_take_it_as_epsilon_and_delta():
 def test_filters_without_a_rule_refuse_the_pair_before_a_charge(accountant):
     opened = session(accountant.from_budget(1.0, 0 if accountant is PureAccountant else 1e-6))
     with pytest.raises(UnsupportedEventError, match="pld"):  # which can, of a fixed schedule
-        opened.release(COUNTS, TableNoise(LAW, 2))
+        opened.release(COUNTS, TableNoise(DISTRIBUTION, 2))
     assert opened.ledger == ()
 
 

@@ -1,4 +1,5 @@
-"""The law of a row's draws: the squared distances that add up over the rounds it takes part in.
+"""The distribution of a row's draws: the squared distances that add up over the rounds it takes
+part in.
 
 A round with sampling probability p and noise multiplier m adds 1 / m^2 with probability p. Over n
 such rounds that is a binomial number of equal steps, exactly. Rounds of different noise are put on
@@ -24,7 +25,7 @@ from dpcore_accounting.gaussian_floats import MARGIN, gaussian_deltas_up
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["NO_DRAWS", "DrawLaw", "hits_of"]
+__all__ = ["NO_DRAWS", "DrawDistribution", "hits_of"]
 
 _FINENESS = 64
 """Lattice points in the smallest of several different steps, which rounding up can lengthen by
@@ -38,8 +39,9 @@ _LARGEST_STEP = 2.0**960
 
 
 @dataclass(frozen=True, eq=False)
-class DrawLaw:
-    """The law of the sum: ``mass[i]`` at ``(first + i) unit``, and ``lost`` above them all."""
+class DrawDistribution:
+    """The distribution of the sum: ``mass[i]`` at ``(first + i) unit``, and ``lost`` above them
+    all."""
 
     unit: float
     first: int
@@ -47,21 +49,21 @@ class DrawLaw:
     lost: float
     slack: float
 
-    def after(self, rounds: int, step: float, p: float) -> DrawLaw:
-        """Return the law after ``rounds`` more, each adding ``step`` > 0 with probability ``p``. A
-        step beyond 2^960, of noise below 2^-480, counts as larger than everything."""
+    def after(self, rounds: int, step: float, p: float) -> DrawDistribution:
+        """Return the distribution after ``rounds`` more, each adding ``step`` > 0 with probability
+        ``p``. A step beyond 2^960, of noise below 2^-480, counts as larger than everything."""
         if step > _LARGEST_STEP:
             return replace(self, lost=1.0)
-        law = self._refined(step) if self.mass.size > 1 or self.first else self._at(step)
+        found = self._refined(step) if self.mass.size > 1 or self.first else self._at(step)
         begin, hits, lost, slack = hits_of(rounds, p)
-        while (stride := law._stride(step)) * (hits.size - 1) > _MOST_POINTS and stride > 1:
-            law = law._coarser()
-        return DrawLaw(
-            law.unit,
-            law.first + begin * stride,
-            _summed(law.mass, hits, stride),
-            law.lost + lost,
-            law.slack + slack + (hits.size + 4) * 2.0**-52,
+        while (stride := found._stride(step)) * (hits.size - 1) > _MOST_POINTS and stride > 1:
+            found = found._coarser()
+        return DrawDistribution(
+            found.unit,
+            found.first + begin * stride,
+            _summed(found.mass, hits, stride),
+            found.lost + lost,
+            found.slack + slack + (hits.size + 4) * 2.0**-52,
         )._trimmed()
 
     def mean_up(self, function: Callable[[np.ndarray], np.ndarray]) -> float:
@@ -79,12 +81,12 @@ class DrawLaw:
         """Return the step in points of the lattice, rounded up."""
         return int(-(-Fraction(step) // Fraction(self.unit)))
 
-    def _at(self, step: float) -> DrawLaw:
-        """Return the same law, all of it at 0, on a lattice of that step."""
+    def _at(self, step: float) -> DrawDistribution:
+        """Return the same distribution, all of it at 0, on a lattice of that step."""
         return replace(self, unit=step)
 
-    def _refined(self, step: float) -> DrawLaw:
-        """Return the same law on a lattice that is fine enough for the step."""
+    def _refined(self, step: float) -> DrawDistribution:
+        """Return the same distribution on a lattice that is fine enough for the step."""
         if step == self.unit:
             return self
         factor = 1
@@ -94,24 +96,24 @@ class DrawLaw:
         mass[::factor] = self.mass
         return replace(self, unit=self.unit / factor, first=self.first * factor, mass=mass)
 
-    def _trimmed(self) -> DrawLaw:
-        """Return a law on few points: negligible ends cut off, then a coarser lattice."""
-        law = self
-        if law.mass.size > _FINENESS:
-            total = np.cumsum(law.mass)
+    def _trimmed(self) -> DrawDistribution:
+        """Return a distribution on few points: negligible ends cut off, then a coarser lattice."""
+        found = self
+        if found.mass.size > _FINENESS:
+            total = np.cumsum(found.mass)
             low = int(np.searchsorted(total, _NEGLIGIBLE))
-            above = np.cumsum(law.mass[::-1])
-            high = law.mass.size - int(np.searchsorted(above, _NEGLIGIBLE))
-            mass = law.mass[low:high].copy()
-            mass[0] += ordered_sum(law.mass[:low])
-            lost = law.lost + float(ordered_sum(law.mass[high:]))
-            law = replace(law, first=law.first + low, mass=mass, lost=lost)
-        while law.mass.size > _MOST_POINTS and law.unit > 0:
-            law = law._coarser()
-        return law
+            above = np.cumsum(found.mass[::-1])
+            high = found.mass.size - int(np.searchsorted(above, _NEGLIGIBLE))
+            mass = found.mass[low:high].copy()
+            mass[0] += ordered_sum(found.mass[:low])
+            lost = found.lost + float(ordered_sum(found.mass[high:]))
+            found = replace(found, first=found.first + low, mass=mass, lost=lost)
+        while found.mass.size > _MOST_POINTS and found.unit > 0:
+            found = found._coarser()
+        return found
 
-    def _coarser(self) -> DrawLaw:
-        """Return the law on every other point, what lies between them moved up."""
+    def _coarser(self) -> DrawDistribution:
+        """Return the distribution on every other point, what lies between them moved up."""
         places = (self.first + np.arange(self.mass.size) + 1) // 2
         mass = np.bincount(places - places[0], self.mass)
         return replace(
@@ -120,9 +122,9 @@ class DrawLaw:
 
 
 def _summed(mass: np.ndarray, hits: np.ndarray, stride: int) -> np.ndarray:
-    """Return the law of a sum whose second part has mass on every ``stride``-th point only.
-    Directly: with a Fourier transform small terms would not be right to a ratio; and in a fixed
-    order, which NumPy's own convolution leaves to BLAS."""
+    """Return the distribution of a sum whose second part has mass on every ``stride``-th point
+    only. Directly: with a Fourier transform small terms would not be right to a ratio; and in a
+    fixed order, which NumPy's own convolution leaves to BLAS."""
     if stride == 1 and hits.size > mass.size:
         mass, hits = hits, mass
     total = np.zeros(mass.size + (hits.size - 1) * stride)
@@ -131,13 +133,13 @@ def _summed(mass: np.ndarray, hits: np.ndarray, stride: int) -> np.ndarray:
     return total
 
 
-NO_DRAWS = DrawLaw(1.0, 0, np.ones(1), 0.0, 0.0)
+NO_DRAWS = DrawDistribution(1.0, 0, np.ones(1), 0.0, 0.0)
 
 
 def hits_of(rounds: int, p: float) -> tuple[int, np.ndarray, float, float]:
-    """Return the law of the number of hits in so many rounds. These are the first number kept,
-    upper bounds of the probabilities from there on, of the mass above them, and the relative slack
-    of both.
+    """Return the distribution of the number of hits in so many rounds. These are the first number
+    kept, upper bounds of the probabilities from there on, of the mass above them, and the relative
+    slack of both.
 
     The ratios of neighbouring probabilities lead away from the largest, and their sum, from which
     what is cut off only takes away, divides them.

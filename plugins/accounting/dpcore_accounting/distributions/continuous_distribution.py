@@ -15,7 +15,7 @@ from dpcore.plugin.parts import DigitStream, sealed
 if TYPE_CHECKING:
     from dpcore.plugin.parts import GridScale, NoiseSource
 
-__all__ = ["ContinuousLaw", "Deviate"]
+__all__ = ["ContinuousDistribution", "Deviate"]
 
 _KINDS = ("normal", "laplace", "exponential", "gamma")
 _MOST_TERMS, _MOST_SHAPE = 64, 1024
@@ -25,8 +25,8 @@ _BATCH = 256
 
 @sealed
 @dataclass(frozen=True, slots=True)
-class ContinuousLaw:
-    """The law of a sum of independent exact deviates, each times a weight of its own.
+class ContinuousDistribution:
+    """The distribution of a sum of independent exact deviates, each times a weight of its own.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ class ContinuousLaw:
     Examples
     --------
     >>> from dpcore.plugin.parts import GridScale, SeededNoise
-    >>> from dpcore_accounting.laws import ContinuousLaw
-    >>> law = ContinuousLaw((("laplace", 1.0), ("gamma", -0.25, 2)))
-    >>> [deviate.floor() for deviate in law.draw(SeededNoise(0), GridScale(100), 3)]
+    >>> from dpcore_accounting.distributions import ContinuousDistribution
+    >>> distribution = ContinuousDistribution((("laplace", 1.0), ("gamma", -0.25, 2)))
+    >>> [deviate.floor() for deviate in distribution.draw(SeededNoise(0), GridScale(100), 3)]
     [57, 85, 114]
     """
 

@@ -1,4 +1,5 @@
-"""Selections of the largest score after noise of an author's law, one deviate a candidate."""
+"""Selections of the largest score after noise of an author's distribution, one deviate a
+candidate."""
 
 from __future__ import annotations
 
@@ -9,9 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin.parts import ScaledNoise, sealed
-from dpcore_accounting.laws.added_deviates import require_law
-from dpcore_accounting.laws.continuous_law import ContinuousLaw, Deviate
-from dpcore_accounting.laws.table_noise import TableNoise
+from dpcore_accounting.distributions.added_deviates import require_distribution
+from dpcore_accounting.distributions.continuous_distribution import ContinuousDistribution, Deviate
+from dpcore_accounting.distributions.table_noise import TableNoise
 from dpcore_accounting.selections.utilities import require_utilities
 
 if TYPE_CHECKING:
@@ -24,21 +25,24 @@ __all__ = ["NoisyMaximum", "TableMaximum"]
 @dataclass(frozen=True, slots=True)
 class NoisyMaximum(ScaledNoise):
     """Base of selections of argmax(u_i + s X_i): u_i exact integer scores, the largest the best,
-    X_i independent deviates of a continuous law, s the noise multiplier times the sensitivity.
+    X_i independent deviates of a continuous distribution, s the noise multiplier times the
+    sensitivity.
 
     Nothing is rounded: the deviates are compared to as many digits as the comparison takes, so that
     no two are equal, and a theorem about the continuous argmax holds of what is released.
 
-    A subclass states the law and the cost: ``law``, ``needs`` ("range", of the scores' change, or
-    their "linf"), ``name`` and ``event(sensitivity)``. That is its author's claim, and the privacy
-    statement names the class. Three laws need none, and are other mechanisms: exponential deviates
-    are ``permute-and-flip``, Laplace ones ``report-noisy-max``, Gumbel ones ``exponential``.
+    A subclass states the distribution and the cost: ``distribution``, ``needs`` ("range", of the
+    scores' change, or their "linf"), ``name`` and ``event(sensitivity)``. That is its author's
+    claim, and the privacy statement names the class. Three distributions need none, and are other
+    mechanisms: exponential deviates are ``permute-and-flip``, Laplace ones ``report-noisy-max``,
+    Gumbel ones ``exponential``.
 
     Parameters
     ----------
     noise_multiplier : s over the sensitivity, > 0.
 
-    Raises InvalidInputError for a ``law`` that is no ContinuousLaw, or one of these.
+    Raises InvalidInputError for a ``distribution`` that is no ContinuousDistribution, or one of
+    these.
 
     Examples
     --------
@@ -46,12 +50,12 @@ class NoisyMaximum(ScaledNoise):
     >>> import numpy as np
     >>> from dpcore.plugin import NeighboringRelation
     >>> from dpcore.plugin.parts import PureDpEvent, SeededNoise, Sensitivity, float_up
-    >>> from dpcore_accounting.laws import ContinuousLaw, NoisyMaximum
+    >>> from dpcore_accounting.distributions import ContinuousDistribution, NoisyMaximum
     >>> @dataclass(frozen=True)
     ... class GammaMaximum(NoisyMaximum):
     ...     name = "gamma-maximum"
     ...     needs = "range"
-    ...     law = ContinuousLaw((("gamma", 1.0, 2),))
+    ...     distribution = ContinuousDistribution((("gamma", 1.0, 2),))
     ...     def event(self, sensitivity):
     ...         # A gamma deviate's upper tail falls by exp(-t) at most over a length t.
     ...         return PureDpEvent(float_up(1 / self.exact_multiplier(sensitivity)))
@@ -63,18 +67,20 @@ class NoisyMaximum(ScaledNoise):
     1
     """
 
-    law: ClassVar[ContinuousLaw]
+    distribution: ClassVar[ContinuousDistribution]
     compares_answers: ClassVar[bool] = True
     """Answers that wrap around are compared as they are: the promise is for tables of at most as
     many rows as the schema's capacity, which the statement says."""
 
     def __post_init__(self) -> None:
         ScaledNoise.__post_init__(self)
-        require_law(self, {"exponential": "permute-and-flip", "laplace": "report-noisy-max"})
+        require_distribution(
+            self, {"exponential": "permute-and-flip", "laplace": "report-noisy-max"}
+        )
 
     def release(self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource) -> int:
         require_utilities(exact)
-        drawn = self.law.draw(noise, self.scale(sensitivity), exact.size)
+        drawn = self.distribution.draw(noise, self.scale(sensitivity), exact.size)
         return _largest(exact.tolist(), list(drawn))
 
 
@@ -96,8 +102,8 @@ def _largest(scores: list[int], deviates: list[Deviate]) -> int:
 @sealed
 @dataclass(frozen=True, slots=True)
 class TableMaximum(TableNoise):
-    """Selects argmax(u_i + Z_i), Z_i independent deviates of an integer law; the lowest index among
-    equals.
+    """Selects argmax(u_i + Z_i), Z_i independent deviates of an integer distribution; the lowest
+    index among equals.
 
     The choice is a function of the whole noisy vector, so it costs at most what that does, as
     ``TableNoise`` counts it, and is charged so. (The theorems for an argmax compare continuous
@@ -105,7 +111,7 @@ class TableMaximum(TableNoise):
 
     Parameters
     ----------
-    law, delta : as of ``TableNoise``.
+    distribution, delta : as of ``TableNoise``.
     coordinates : how many candidates there are, a public value.
 
     Examples
@@ -113,9 +119,9 @@ class TableMaximum(TableNoise):
     >>> import numpy as np
     >>> from dpcore.plugin import NeighboringRelation
     >>> from dpcore.plugin.parts import SeededNoise, Sensitivity
-    >>> from dpcore_accounting.laws import IntegerLaw, TableMaximum
+    >>> from dpcore_accounting.distributions import IntegerDistribution, TableMaximum
     >>> scores = Sensitivity("linf", 1.0, NeighboringRelation.ADD_OR_REMOVE_ONE)
-    >>> chosen = TableMaximum(IntegerLaw(-1, (1, 2, 1)), coordinates=3)
+    >>> chosen = TableMaximum(IntegerDistribution(-1, (1, 2, 1)), coordinates=3)
     >>> chosen.release(np.array([3, 9, 1]), scores, SeededNoise(0))
     1
     """
@@ -129,4 +135,6 @@ class TableMaximum(TableNoise):
         require_utilities(exact)
         self._require_coordinates(exact)
         # Python integers: a sum that wraps around would be the least, which nobody wants.
-        return int(np.argmax(exact.astype(object) + self.law.draw(noise, self.coordinates)))
+        return int(
+            np.argmax(exact.astype(object) + self.distribution.draw(noise, self.coordinates))
+        )

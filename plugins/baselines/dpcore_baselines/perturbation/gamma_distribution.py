@@ -27,7 +27,7 @@ _FIRST_DIGITS = 2
 
 def gamma_deviates(noise: NoiseSource, scale: GridScale, size: int) -> np.ndarray:
     """Return the floors of ``scale`` times the coordinates of one Z in R^size, as Python integers
-    (dtype object), never reduced: a length of gamma law in a uniform direction."""
+    (dtype object), never reduced: a length of gamma distribution in a uniform direction."""
     values = np.empty(size, dtype=object)
     values[:] = _scaled_floors(noise, scale, size)
     return values

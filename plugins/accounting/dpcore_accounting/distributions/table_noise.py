@@ -20,8 +20,8 @@ from dpcore.plugin.parts import (
     log_up,
     sealed,
 )
-from dpcore_accounting.laws.integer_law import IntegerLaw
-from dpcore_accounting.laws.shifted_pair import Point, hull_of_shifts
+from dpcore_accounting.distributions.integer_distribution import IntegerDistribution
+from dpcore_accounting.distributions.shifted_pair import Point, hull_of_shifts
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import DpEvent, NoiseSource, Sensitivity
@@ -37,23 +37,25 @@ _LEAST_RATIO = 1 + Fraction(1, 2**40)
 @sealed
 @dataclass(frozen=True, slots=True)
 class TableNoise:
-    """Adds an independent deviate of an integer law to each coordinate of an answer on the grid.
+    """Adds an independent deviate of an integer distribution to each coordinate of an answer on the
+    grid.
 
-    The cost follows from the law's weights, under the sensitivity's own relation. Between
+    The cost follows from the distribution's weights, under the sensitivity's own relation. Between
     neighbours coordinate i moves by a whole d_i, |d_i| <= D (``whole_steps``), whichever way each
-    of them goes. Its release is dominated by the pair of ``dpcore_accounting.laws.shifted_pair``,
-    which holds all of these moves in both orders. D is about the l-infinity norm, which no other
-    exceeds: ||x||_inf <= ||x||_2 <= ||x||_1.
+    of them goes. Its release is dominated by the pair of
+    ``dpcore_accounting.distributions.shifted_pair``, which holds all of these moves in both orders.
+    D is about the l-infinity norm, which no other exceeds: ||x||_inf <= ||x||_2 <= ||x||_1.
 
     The deviates are independent, so that the whole answer is dominated by the product of the pairs
-    of the coordinates that move (Zhu, Dong & Wang 2022, Theorem 10): the laws of all others are the
-    same on both tables, and drop out. At most ``most_moved`` of them do, whichever these are.
+    of the coordinates that move (Zhu, Dong & Wang 2022, Theorem 10): the distributions of all
+    others are the same on both tables, and drop out. At most ``most_moved`` of them do, whichever
+    these are.
 
     A finite table ends, and a move beyond its end is seen: some delta is always among the cost.
 
     Parameters
     ----------
-    law : of one deviate, in steps of the answer's grid.
+    distribution : of one deviate, in steps of the answer's grid.
     coordinates : how many numbers the answer has, a public value, 1 to 2^20. An answer of another
         number is refused.
     delta : ``None``: the cost is the pair itself, for an accountant of fixed schedules such as
@@ -68,18 +70,18 @@ class TableNoise:
     >>> import numpy as np
     >>> from dpcore.plugin import NeighboringRelation
     >>> from dpcore.plugin.parts import SeededNoise, Sensitivity
-    >>> from dpcore_accounting.laws import IntegerLaw, TableNoise
+    >>> from dpcore_accounting.distributions import IntegerDistribution, TableNoise
     >>> one = Sensitivity("linf", 1.0, NeighboringRelation.ADD_OR_REMOVE_ONE)
-    >>> noise = TableNoise(IntegerLaw(-1, (1, 2, 1)), coordinates=1)
+    >>> noise = TableNoise(IntegerDistribution(-1, (1, 2, 1)), coordinates=1)
     >>> noise.event(one)  # 1/4 of delta, and 1/2 against 1/4
     DominatingPairDpEvent(p=(1, 2, 1, 0), q=(0, 1, 2, 1))
-    >>> TableNoise(IntegerLaw(-1, (1, 2, 1)), 1, delta=0.25).event(one)
+    >>> TableNoise(IntegerDistribution(-1, (1, 2, 1)), 1, delta=0.25).event(one)
     ApproximateDpEvent(epsilon=0.6931471805599454, delta=0.25)
     >>> noise.release(np.array([5]), one, SeededNoise(0))
     array([6.])
     """
 
-    law: IntegerLaw
+    distribution: IntegerDistribution
     coordinates: int
     delta: float | None = None
 
@@ -87,8 +89,10 @@ class TableNoise:
     needs: ClassVar[str] = "linf"
 
     def __post_init__(self) -> None:
-        if type(self.law) is not IntegerLaw:
-            raise InvalidInputError("Expected law to be an IntegerLaw, and of no class of its own.")
+        if type(self.distribution) is not IntegerDistribution:
+            raise InvalidInputError(
+                "Expected distribution to be an IntegerDistribution, and of no class of its own."
+            )
         n = self.coordinates
         if type(n) is not int or not 1 <= n <= _MOST_COORDINATES:
             raise InvalidInputError(f"Expected coordinates={n!r} to be an int from 1 to 2^20.")
@@ -101,7 +105,7 @@ class TableNoise:
         Raises InvalidInputError for a sensitivity that the table hides no move of, or a ``delta``
         below what the table's ends cost.
         """
-        hull = hull_of_shifts(self.law.weights, whole_steps(sensitivity))
+        hull = hull_of_shifts(self.distribution.weights, whole_steps(sensitivity))
         one: DpEvent = _pair(hull) if self.delta is None else _approximate(hull, self.delta)
         moved = min(self.coordinates, most_moved(sensitivity))
         return one if moved == 1 else ComposedDpEvent((one,) * moved)
@@ -110,7 +114,7 @@ class TableNoise:
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
     ) -> np.ndarray:
         self._require_coordinates(exact)
-        drawn = self.law.draw(noise, self.coordinates).reshape(np.shape(exact))
+        drawn = self.distribution.draw(noise, self.coordinates).reshape(np.shape(exact))
         return ScaledNoise.add_modulo(exact, drawn, sensitivity.grid_bits)
 
     def _require_coordinates(self, exact: np.ndarray) -> None:
@@ -155,8 +159,8 @@ def _pair(hull: tuple[Point, ...]) -> DominatingPairDpEvent:
     """
     if len(hull) > _MOST_OUTCOMES:
         raise InvalidInputError(
-            f"The cost of this table is a pair of laws over {len(hull) - 1:,} outcomes, more than "
-            f"{_MOST_OUTCOMES - 1:,}: state a delta (delta=), or take a shorter table."
+            f"The cost of this table is a pair of distributions over {len(hull) - 1:,} outcomes, "
+            f"more than {_MOST_OUTCOMES - 1:,}: state a delta (delta=), or take a shorter table."
         )
     edges = [(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(hull)]
     return DominatingPairDpEvent(tuple(p for _, p in edges), tuple(q for q, _ in edges))

@@ -2,14 +2,14 @@
 
 P(k) is e^-mu I_k(mu), I the modified Bessel function and mu the variance (Skellam 1946). Sums of
 independent Skellam numbers are Skellam, their variances added: so shares drawn by many users make
-one noise of a known law. With the ratios r_k = I_(k+1)(mu) / I_k(mu),
+one noise of a known distribution. With the ratios r_k = I_(k+1)(mu) / I_k(mu),
 
     r_(k-1) = 1 / (2k / mu + r_k)          (Abramowitz & Stegun 1964, 9.6.26)
 
-and P(0) + 2 sum of P(k) = 1, the law needs no Bessel function and no exponential: running down from
-any 0 <= r_M <= 1 the bounds of r close in on each other, and everything is a quotient of sums of
-their products. All is done in integers, rounded down and rounded up. Beyond the last k the ratios
-fall (the law is log-concave), so the rest of the sum is below P(k) r_k / (1 - r_k).
+and P(0) + 2 sum of P(k) = 1, the distribution needs no Bessel function and no exponential: running
+down from any 0 <= r_M <= 1 the bounds of r close in on each other, and everything is a quotient of
+sums of their products. All is done in integers, rounded down and rounded up. Beyond the last k the
+ratios fall (the distribution is log-concave), so the rest of the sum is below P(k) r_k / (1 - r_k).
 """
 
 from collections.abc import Callable
@@ -24,11 +24,11 @@ from dpcore.plugin.parts import NoiseSource, cached_by_value
 from dpcore_a_ddp.kernels import integer_first
 
 __all__ = [
-    "SkellamLaw",
+    "SkellamDistribution",
     "draw_skellam",
     "holds_variance",
     "require_variance",
-    "skellam_law",
+    "skellam_distribution",
     "tail_sums",
 ]
 
@@ -109,8 +109,8 @@ def _table(variance: Fraction) -> _Table:
     return _Table(np.array(low, dtype=np.uint64), np.array(high, dtype=np.uint64))
 
 
-class SkellamLaw:
-    """The symmetric Skellam law: one sign bit, and |X| >= k where the rest v < P(X >= k).
+class SkellamDistribution:
+    """The symmetric Skellam distribution: one sign bit, and |X| >= k where the rest v < P(X >= k).
 
     Parameters
     ----------
@@ -177,9 +177,10 @@ _exact_sums = cached_by_value(maxsize=2)(tail_sums)
 
 
 @cached_by_value(maxsize=8)
-def skellam_law(variance: Fraction) -> SkellamLaw:
-    """Return the law, whose table is made once in a process as long as few others are drawn."""
-    return SkellamLaw(variance)
+def skellam_distribution(variance: Fraction) -> SkellamDistribution:
+    """Return the distribution, whose table is made once in a process as long as few others are
+    drawn."""
+    return SkellamDistribution(variance)
 
 
 def draw_skellam(
@@ -193,16 +194,16 @@ def draw_skellam(
 
     Raises InvalidInputError for a standard deviation of 2^15 grid steps or more.
     """
-    return noise.bulk(skellam_law(variance), size, threads)
+    return noise.bulk(skellam_distribution(variance), size, threads)
 
 
 def holds_variance(variance: Fraction) -> bool:
-    """Return whether the law can be drawn at this variance."""
+    """Return whether the distribution can be drawn at this variance."""
     return 0 < variance < _LARGEST_DEVIATION**2
 
 
 def require_variance(variance: Fraction) -> None:
-    """Raise InvalidInputError unless the law can be drawn at this variance."""
+    """Raise InvalidInputError unless the distribution can be drawn at this variance."""
     if not holds_variance(variance):
         raise InvalidInputError(
             "Expected Skellam noise of a standard deviation above 0 and below 2^15 grid steps; put "

@@ -1,4 +1,4 @@
-"""Laws of integers by a finite table of weights, drawn by exact inversion."""
+"""Distributions of integers by a finite table of weights, drawn by exact inversion."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpcore.plugin.parts import sealed
 if TYPE_CHECKING:
     from dpcore.plugin.parts import NoiseSource
 
-__all__ = ["MOST_BITS", "IntegerLaw"]
+__all__ = ["MOST_BITS", "IntegerDistribution"]
 
 MOST_BITS = 62
 """Sums of weights, and uniform numbers below them, are int64."""
@@ -27,8 +27,9 @@ _FARTHEST = 1 << 40
 
 @sealed
 @dataclass(frozen=True, slots=True)
-class IntegerLaw:
-    """The law of one integer: ``first + i`` with probability ``weights[i] / 2^k``, 2^k their sum.
+class IntegerDistribution:
+    """The distribution of one integer: ``first + i`` with probability ``weights[i] / 2^k``, 2^k
+    their sum.
 
     A deviate is in whole steps of the answer's grid as it is: nothing multiplies it. (A multiple of
     an integer deviate leaves residues that are the answer's own.) Drawn by exact inversion: k
@@ -39,18 +40,18 @@ class IntegerLaw:
     ----------
     first : the least value, within 2^40 of 0.
     weights : plain ints >= 0, at most 2^16 of them, of value after value; their sum is exactly 2^k,
-        k from 1 to 62. ``IntegerLaw.of`` makes them from masses.
+        k from 1 to 62. ``IntegerDistribution.of`` makes them from masses.
 
     Raises InvalidInputError for anything else.
 
     Examples
     --------
     >>> from dpcore.plugin.parts import SeededNoise
-    >>> from dpcore_accounting.laws import IntegerLaw
-    >>> law = IntegerLaw(-1, (1, 2, 1))  # -1, 0 and 1
-    >>> law.bits
+    >>> from dpcore_accounting.distributions import IntegerDistribution
+    >>> distribution = IntegerDistribution(-1, (1, 2, 1))  # -1, 0 and 1
+    >>> distribution.bits
     2
-    >>> law.draw(SeededNoise(0), 8)
+    >>> distribution.draw(SeededNoise(0), 8)
     array([ 1, -1,  1,  1, -1, -1,  1,  1])
     """
 
@@ -68,13 +69,15 @@ class IntegerLaw:
         if total not in _SUMS:
             raise InvalidInputError(
                 f"Expected weights to sum to 2^k, k from 1 to {MOST_BITS}, and not to {total}: "
-                "IntegerLaw.of(masses, first) rounds masses to such weights."
+                "IntegerDistribution.of(masses, first) rounds masses to such weights."
             )
 
     @classmethod
-    def of(cls, masses: Sequence[float | Fraction], first: int, bits: int = 52) -> IntegerLaw:
-        """Return the law whose weights are masses over their sum, in units of ``2^-bits``: rounded
-        down, but to 1 where that is 0, and the largest takes what is left.
+    def of(
+        cls, masses: Sequence[float | Fraction], first: int, bits: int = 52
+    ) -> IntegerDistribution:
+        """Return the distribution whose weights are masses over their sum, in units of ``2^-bits``:
+        rounded down, but to 1 where that is 0, and the largest takes what is left.
 
         No cost rests on the masses: it is that of the weights, however they came about. A mass of 0
         is a weight of 0.
@@ -83,9 +86,9 @@ class IntegerLaw:
 
         Examples
         --------
-        >>> from dpcore_accounting.laws import IntegerLaw
-        >>> IntegerLaw.of([0.2, 0.5, 0.3], first=-1, bits=8)
-        IntegerLaw(first=-1, weights=(51, 129, 76))
+        >>> from dpcore_accounting.distributions import IntegerDistribution
+        >>> IntegerDistribution.of([0.2, 0.5, 0.3], first=-1, bits=8)
+        IntegerDistribution(first=-1, weights=(51, 129, 76))
         """
         values = [Fraction(mass) for mass in masses if math.isfinite(mass) and mass >= 0]
         if len(values) != len(masses) or not any(values):

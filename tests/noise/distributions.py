@@ -1,4 +1,5 @@
-"""Exact integer laws, written from their formulas, and the test that samples follow one."""
+"""Exact integer distributions, written from their formulas, and the test that samples follow
+one."""
 
 import mpmath
 import numpy as np
@@ -40,10 +41,13 @@ def exponential(z, scale):
     return a**z * (1 - a) if z >= 0 else mpmath.mpf(0)
 
 
-def renyi_divergence(law, scale, shift, alpha, reach):
-    """Order-alpha divergence of law(z - shift) from law(z), in both directions: the larger."""
+def renyi_divergence(distribution, scale, shift, alpha, reach):
+    """Order-alpha divergence of distribution(z - shift) from distribution(z), in both directions:
+    the larger."""
     alpha = mpmath.mpf(alpha)
-    pairs = [(law(z - shift, scale), law(z, scale)) for z in range(-reach, reach + 1)]
+    pairs = [
+        (distribution(z - shift, scale), distribution(z, scale)) for z in range(-reach, reach + 1)
+    ]
     forward = mpmath.fsum(p**alpha * q ** (1 - alpha) for p, q in pairs)
     backward = mpmath.fsum(q**alpha * p ** (1 - alpha) for p, q in pairs)
     return mpmath.log(max(forward, backward)) / (alpha - 1)
@@ -56,14 +60,14 @@ def p_value_of_counts(counts, probabilities):
     return chi2.sf(np.sum((np.asarray(counts) - expected) ** 2 / expected), expected.size - 1)
 
 
-def p_value(samples, law, scale):
-    """Chi-square p-value of integer samples against a law; both tails are pooled."""
+def p_value(samples, distribution, scale):
+    """Chi-square p-value of integer samples against a distribution; both tails are pooled."""
     samples = np.asarray(samples)
     n = samples.size
     centre = range(-200, 201)
-    kept = [z for z in centre if float(law(z, scale)) * n >= 8]
-    masses = [law(z, scale) for z in kept]
-    below = mpmath.fsum(law(z, scale) for z in range(kept[0] - 200, kept[0]))
+    kept = [z for z in centre if float(distribution(z, scale)) * n >= 8]
+    masses = [distribution(z, scale) for z in kept]
+    below = mpmath.fsum(distribution(z, scale) for z in range(kept[0] - 200, kept[0]))
     masses[0] += below
     masses[-1] += 1 - mpmath.fsum(masses)
     clipped = np.clip(samples, kept[0], kept[-1])

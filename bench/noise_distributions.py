@@ -1,8 +1,8 @@
-"""What does noise by an author's law cost, over the core's Laplace noise?
+"""What does noise by an author's distribution cost, over the core's Laplace noise?
 
 Releases of zeros, the mechanisms in turn, on one thread. Numbers are medians of CPU time.
 
-    python bench/noise_laws.py [--repeats 40] [--coordinates 1000]
+    python bench/noise_distributions.py [--repeats 40] [--coordinates 1000]
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ import numpy as np
 
 from dpcore.plugin import Laplace, NeighboringRelation
 from dpcore.plugin.parts import NoiseSource, Sensitivity
-from dpcore_accounting.laws import AddedDeviates, ContinuousLaw, IntegerLaw, TableNoise
+from dpcore_accounting.distributions import (
+    AddedDeviates,
+    ContinuousDistribution,
+    IntegerDistribution,
+    TableNoise,
+)
 
 ONE = Sensitivity("l1", 1.0, NeighboringRelation.ADD_OR_REMOVE_ONE)
 
@@ -31,7 +36,7 @@ class LaplaceAndNormal(AddedDeviates):
 
     name = "laplace-and-normal"
     needs = "l1"
-    law = ContinuousLaw((("laplace", 1.0), ("normal", 0.25)))
+    distribution = ContinuousDistribution((("laplace", 1.0), ("normal", 0.25)))
 
 
 def main() -> None:
@@ -43,7 +48,9 @@ def main() -> None:
     masses = [0.9 ** abs(z) for z in range(-150, 151)]
     made: dict[str, Any] = {
         "laplace": Laplace(10.0),
-        "table of 301 weights": TableNoise(IntegerLaw.of(masses, -150), options.coordinates),
+        "table of 301 weights": TableNoise(
+            IntegerDistribution.of(masses, -150), options.coordinates
+        ),
         "laplace and normal": LaplaceAndNormal(10.0),
     }
     taken: dict[str, list[float]] = {name: [] for name in made}

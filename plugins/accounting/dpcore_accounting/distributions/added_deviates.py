@@ -9,46 +9,48 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import ScaledNoise, sealed
-from dpcore_accounting.laws.continuous_law import ContinuousLaw
+from dpcore_accounting.distributions.continuous_distribution import ContinuousDistribution
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import NoiseSource, Sensitivity
 
-__all__ = ["AddedDeviates", "require_law"]
+__all__ = ["AddedDeviates", "require_distribution"]
 
 
 @sealed
 @dataclass(frozen=True, slots=True)
 class AddedDeviates(ScaledNoise):
     """Base of mechanisms that add floor(s X) to each coordinate of an answer on the grid, X an
-    independent deviate of a continuous law, and s the noise multiplier times the sensitivity.
+    independent deviate of a continuous distribution, and s the noise multiplier times the
+    sensitivity.
 
     For x on the grid x + floor(s X) is floor(x + s X): post-processing of the continuous mechanism,
     so that a theorem about s X holds of what is released. The floor is of the whole sum, decided by
-    as many digits as it takes. (A sum of the floors of its terms has another law.)
+    as many digits as it takes. (A sum of the floors of its terms has another distribution.)
 
-    A subclass states the law and the cost: ``law``, ``needs`` ("l1", "l2" or "linf"), ``name`` and
-    ``event(sensitivity)``, whose theorem is about noise of ``exact_multiplier(sensitivity)`` times
-    the sensitivity. That is its author's claim, and the privacy statement names the class.
+    A subclass states the distribution and the cost: ``distribution``, ``needs`` ("l1", "l2" or
+    "linf"), ``name`` and ``event(sensitivity)``, whose theorem is about noise of
+    ``exact_multiplier(sensitivity)`` times the sensitivity. That is its author's claim, and the
+    privacy statement names the class.
 
     Parameters
     ----------
     noise_multiplier : s over the sensitivity, > 0.
 
-    Raises InvalidInputError for a ``law`` that is no ContinuousLaw, or of one normal or Laplace
-    deviate: the mechanisms of these have a cost that nobody has to claim.
+    Raises InvalidInputError for a ``distribution`` that is no ContinuousDistribution, or of one
+    normal or Laplace deviate: the mechanisms of these have a cost that nobody has to claim.
 
     Examples
     --------
     >>> from dataclasses import dataclass
     >>> from dpcore.plugin import NeighboringRelation
     >>> from dpcore.plugin.parts import LaplaceDpEvent, Sensitivity, float_down
-    >>> from dpcore_accounting.laws import AddedDeviates, ContinuousLaw
+    >>> from dpcore_accounting.distributions import AddedDeviates, ContinuousDistribution
     >>> @dataclass(frozen=True)
     ... class TwoLaplaces(AddedDeviates):
     ...     name = "two-laplaces"
     ...     needs = "l1"
-    ...     law = ContinuousLaw((("laplace", 1.0), ("laplace", 0.5)))
+    ...     distribution = ContinuousDistribution((("laplace", 1.0), ("laplace", 0.5)))
     ...     def event(self, sensitivity):
     ...         # The second deviate is added to what the first has made private.
     ...         return LaplaceDpEvent(float_down(self.exact_multiplier(sensitivity)))
@@ -57,31 +59,31 @@ class AddedDeviates(ScaledNoise):
     LaplaceDpEvent(noise_multiplier=4.0)
     """
 
-    law: ClassVar[ContinuousLaw]
+    distribution: ClassVar[ContinuousDistribution]
 
     def __post_init__(self) -> None:
         ScaledNoise.__post_init__(self)
-        require_law(self, {"normal": "gaussian", "laplace": "laplace"})
+        require_distribution(self, {"normal": "gaussian", "laplace": "laplace"})
 
     def release(
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
     ) -> np.ndarray:
-        drawn = self.law.draw(noise, self.scale(sensitivity), np.size(exact))
+        drawn = self.distribution.draw(noise, self.scale(sensitivity), np.size(exact))
         floors = np.array([each.floor() % 2**64 for each in drawn], dtype=np.uint64)
         return self.add_modulo(
             exact, floors.view(np.int64).reshape(np.shape(exact)), sensitivity.grid_bits
         )
 
 
-def require_law(mechanism: ScaledNoise, others: dict[str, str]) -> None:
-    """Raise InvalidInputError unless a mechanism's law is a ContinuousLaw, of several terms or of a
-    kind that none of the ``others``, registered mechanisms, is of."""
-    law = getattr(type(mechanism), "law", None)
+def require_distribution(mechanism: ScaledNoise, others: dict[str, str]) -> None:
+    """Raise InvalidInputError unless a mechanism's distribution is a ContinuousDistribution, of
+    several terms or of a kind that none of the ``others``, registered mechanisms, is of."""
+    distribution = getattr(type(mechanism), "distribution", None)
     name = type(mechanism).__name__
-    if type(law) is not ContinuousLaw:
-        raise InvalidInputError(f"Expected law of {name} to be a ContinuousLaw.")
-    if law.only in others:
+    if type(distribution) is not ContinuousDistribution:
+        raise InvalidInputError(f"Expected distribution of {name} to be a ContinuousDistribution.")
+    if distribution.only in others:
         raise InvalidInputError(
-            f"{name} has a law of one {law.only} deviate: take the mechanism "
-            f"{others[law.only]}, whose cost is known and is no claim."
+            f"{name} has a distribution of one {distribution.only} deviate: take the mechanism "
+            f"{others[distribution.only]}, whose cost is known and is no claim."
         )

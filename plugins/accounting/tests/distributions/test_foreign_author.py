@@ -19,7 +19,7 @@ from dpcore.plugin.parts import (
     TableSession,
     load_registry,
 )
-from dpcore_accounting.laws import IntegerLaw, TableNoise
+from dpcore_accounting.distributions import IntegerDistribution, TableNoise
 from dpcore_accounting.samples import PoissonSample
 from dpcore_lab.checks import check_mechanisms_and_queries
 from dpcore_tables.statistics import CategoricalColumn, Histogram
@@ -55,11 +55,13 @@ def test_a_sampler_is_a_probability_and_names_nobody():
 
 
 def test_noise_is_a_table_and_names_nobody():
-    law = IntegerLaw.of([math.exp(-abs(z) / 3) for z in range(-100, 101)], -100, bits=60)
+    distribution = IntegerDistribution.of(
+        [math.exp(-abs(z) / 3) for z in range(-100, 101)], -100, bits=60
+    )
     counts = Histogram(CategoricalColumn((), ("no", "yes")), norm="l1")
     accountant = PureAccountant.with_reserve(1.0, 1e-9, 1e-9)
     opened = TableSession(LocalEngine(TABLE), accountant, ADD, SeededNoise(1))
-    no, yes = opened.release(counts, TableNoise(law, 2, delta=4e-10))
+    no, yes = opened.release(counts, TableNoise(distribution, 2, delta=4e-10))
     assert abs(no) < 100 and abs(yes - 400) < 100
     assert opened.foreign_parts == ()
     # A row is in one bin, so that one of the two counts moves.
@@ -74,10 +76,12 @@ class CountsTwice:
     relations = ("add-or-remove-one",)
     needs = ()
     slots: ClassVar[dict] = {}
-    law = IntegerLaw.of([math.exp(-abs(z) / 20) for z in range(-500, 501)], -500, bits=60)
+    distribution = IntegerDistribution.of(
+        [math.exp(-abs(z) / 20) for z in range(-500, 501)], -500, bits=60
+    )
 
     def noise(self):
-        return TableNoise(self.law, 1, delta=1e-9)
+        return TableNoise(self.distribution, 1, delta=1e-9)
 
     def schedule(self, problem, noise_multiplier):
         return {self.noise().event(RowCount().sensitivity(problem.relation)): 2}

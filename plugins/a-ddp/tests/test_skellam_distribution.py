@@ -1,4 +1,5 @@
-"""Skellam noise: the table against Bessel functions, every stage against all digits, the law."""
+"""Skellam noise: the table against Bessel functions, every stage against all digits, the
+distribution."""
 
 import random
 from fractions import Fraction
@@ -11,7 +12,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.noise.bulk import draw_bulk
 from dpcore.noise.entropy import SeededEntropy
 from dpcore.plugin.parts import SeededNoise
-from dpcore_a_ddp.skellam_noise.law import SkellamLaw, draw_skellam, tail_sums
+from dpcore_a_ddp.skellam_noise.distribution import SkellamDistribution, draw_skellam, tail_sums
 
 VARIANCES = [Fraction(1, 50), Fraction(2), Fraction(9), Fraction(12345, 7), Fraction(1 << 16)]
 
@@ -21,7 +22,7 @@ def mass(k, variance):
     return mpmath.exp(-mu) * mpmath.besseli(abs(k), mu)
 
 
-def law(z, scale):
+def distribution(z, scale):
     return mass(z, Fraction(scale))
 
 
@@ -60,7 +61,7 @@ def test_the_tail_of_a_large_variance_is_tight_too():
 
 @pytest.mark.parametrize("variance", VARIANCES)
 def test_what_the_first_digits_decide_all_digits_confirm(variance):
-    noise, rng = SkellamLaw(variance), random.Random(3)
+    noise, rng = SkellamDistribution(variance), random.Random(3)
     sign, shift = 1 << (noise.bits - 1), 64 - noise.bits
     # Plain ones, those at a threshold, and the ends.
     digits = [rng.getrandbits(noise.bits) for _ in range(200)]
@@ -78,7 +79,7 @@ def test_what_the_first_digits_decide_all_digits_confirm(variance):
 
 @pytest.mark.parametrize("variance", VARIANCES)
 def test_what_the_second_digits_decide_all_digits_confirm(variance):
-    noise, rng = SkellamLaw(variance), random.Random(4)
+    noise, rng = SkellamDistribution(variance), random.Random(4)
     bits = noise.bits + 64
     rows = [rng.getrandbits(bits) >> rng.choice([0, 0, rng.randrange(bits)]) for _ in range(60)]
     for _ in range(60):
@@ -98,7 +99,7 @@ def test_what_the_second_digits_decide_all_digits_confirm(variance):
 def test_every_integer_has_its_exact_probability():
     # All 65,536 rows of digits once; no chance is involved.
     variance = Fraction(9)
-    noise = SkellamLaw(variance)
+    noise = SkellamDistribution(variance)
     out = np.zeros(1 << noise.bits, dtype=np.int64)
     pending = noise.first(packed(range(1 << noise.bits), noise.bits), out)
     decided = np.delete(out, pending)
@@ -110,29 +111,32 @@ def test_every_integer_has_its_exact_probability():
 
 
 @pytest.mark.parametrize("variance", VARIANCES[1:3])
-def test_samples_follow_the_exact_masses(laws, variance):
+def test_samples_follow_the_exact_masses(reference, variance):
     drawn = draw_skellam(SeededNoise(29), variance, 100_000)
-    assert laws.p_value(drawn, law, variance) > laws.FALSE_ALARM
+    assert reference.p_value(drawn, distribution, variance) > reference.FALSE_ALARM
     # Positive controls: normal noise of the same variance, rounded; a variance 5 % larger.
     rng = np.random.default_rng(1)
     rounded = np.rint(rng.normal(0, float(variance - Fraction(1, 12)) ** 0.5, 100_000))
-    assert laws.p_value(rounded.astype(int), law, Fraction(2)) < laws.FALSE_ALARM
-    assert laws.p_value(drawn, law, variance * Fraction(105, 100)) < laws.FALSE_ALARM
+    assert reference.p_value(rounded.astype(int), distribution, Fraction(2)) < reference.FALSE_ALARM
+    assert (
+        reference.p_value(drawn, distribution, variance * Fraction(105, 100))
+        < reference.FALSE_ALARM
+    )
 
 
-def test_shares_add_up_to_the_noise_of_the_sum(laws):
+def test_shares_add_up_to_the_noise_of_the_sum(reference):
     noise, users = SeededNoise(7), 7
     shares = draw_skellam(noise, Fraction(9, users), (users, 15_000))
-    assert laws.p_value(shares.sum(axis=0), law, Fraction(9)) > laws.FALSE_ALARM
+    assert reference.p_value(shares.sum(axis=0), distribution, Fraction(9)) > reference.FALSE_ALARM
     # Positive control: floors of normal shares are off by half a step each.
     from dpcore.plugin.parts import GridScale
 
     floored = noise.gaussian(GridScale(1134, 10), (users, 15_000)).sum(axis=0)
-    assert laws.p_value(floored, law, Fraction(9)) < laws.FALSE_ALARM
+    assert reference.p_value(floored, distribution, Fraction(9)) < reference.FALSE_ALARM
 
 
 def test_rows_beyond_the_table_are_decided_by_further_digits():
-    noise = SkellamLaw(Fraction(3, 2))
+    noise = SkellamDistribution(Fraction(3, 2))
     end = noise._table.low.size
     assert noise.second(np.zeros(1, np.int64), np.zeros(1, np.uint64), np.zeros(1, np.int64)).size
     value = noise.exact(0, noise.bits + 64, lambda: 1 << 40)
@@ -144,7 +148,7 @@ def test_rows_beyond_the_table_are_decided_by_further_digits():
 
 
 def test_a_seed_gives_one_stream_whatever_the_threads():
-    noise = SkellamLaw(Fraction(1000))
+    noise = SkellamDistribution(Fraction(1000))
     one, two = (draw_bulk(SeededEntropy(6), noise, 70_000, threads) for threads in (1, 2))
     assert np.array_equal(one, two)
 
