@@ -134,7 +134,7 @@ class _Finder:
         """Return where a module is, as importlib asks it; ``None`` of what did not move."""
         if not name.startswith(("dpcore.", "dpcore_")):
             return None
-        new = new_name(name) if name.startswith("dpcore.") else _new_name_within(name)
+        new = new_name(name) or (None if name[:7] == "dpcore." else _new_name_within(name))
         if new is None:
             return None
         from importlib.machinery import ModuleSpec

@@ -1,9 +1,12 @@
 """Noise and selections whose author states the distribution of one deviate."""
 
+from typing import Any
+
 from dpcore_accounting.distributions.added_deviates import AddedDeviates
 from dpcore_accounting.distributions.continuous_distribution import ContinuousDistribution
 from dpcore_accounting.distributions.integer_distribution import IntegerDistribution
 from dpcore_accounting.distributions.noisy_maximum import NoisyMaximum, TableMaximum
+from dpcore_accounting.distributions.old_names import warn_of_old_name
 from dpcore_accounting.distributions.table_noise import TableNoise
 
 __all__ = [
@@ -14,3 +17,13 @@ __all__ = [
     "TableMaximum",
     "TableNoise",
 ]
+
+_OLD = {"ContinuousLaw": ContinuousDistribution, "IntegerLaw": IntegerDistribution}
+
+
+def __getattr__(name: str) -> Any:
+    """Return a class by the name that it had, with a warning."""
+    if (found := _OLD.get(name)) is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warn_of_old_name(f"{__name__}.{name}", f"{__name__}.{found.__name__}", 3)
+    return found

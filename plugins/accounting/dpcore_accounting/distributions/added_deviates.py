@@ -10,6 +10,7 @@ import numpy as np
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import ScaledNoise, sealed
 from dpcore_accounting.distributions.continuous_distribution import ContinuousDistribution
+from dpcore_accounting.distributions.old_names import take_old_name
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import NoiseSource, Sensitivity
@@ -60,6 +61,9 @@ class AddedDeviates(ScaledNoise):
     """
 
     distribution: ClassVar[ContinuousDistribution]
+
+    def __init_subclass__(cls) -> None:
+        take_old_name(cls)
 
     def __post_init__(self) -> None:
         ScaledNoise.__post_init__(self)

@@ -12,6 +12,7 @@ import numpy as np
 from dpcore.plugin.parts import ScaledNoise, sealed
 from dpcore_accounting.distributions.added_deviates import require_distribution
 from dpcore_accounting.distributions.continuous_distribution import ContinuousDistribution, Deviate
+from dpcore_accounting.distributions.old_names import take_old_name
 from dpcore_accounting.distributions.table_noise import TableNoise
 from dpcore_accounting.selections.utilities import require_utilities
 
@@ -71,6 +72,9 @@ class NoisyMaximum(ScaledNoise):
     compares_answers: ClassVar[bool] = True
     """Answers that wrap around are compared as they are: the promise is for tables of at most as
     many rows as the schema's capacity, which the statement says."""
+
+    def __init_subclass__(cls) -> None:
+        take_old_name(cls)
 
     def __post_init__(self) -> None:
         ScaledNoise.__post_init__(self)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from dpcore.plugin.parts import (
     sealed,
 )
 from dpcore_accounting.distributions.integer_distribution import IntegerDistribution
+from dpcore_accounting.distributions.old_names import warn_of_old_name
 from dpcore_accounting.distributions.shifted_pair import Point, hull_of_shifts
 
 if TYPE_CHECKING:
@@ -87,6 +88,17 @@ class TableNoise:
 
     name: ClassVar[str] = "table-noise"
     needs: ClassVar[str] = "linf"
+
+    def __new__(cls, *given: Any, **named: Any) -> Self:
+        if "law" in named:
+            raise InvalidInputError(f"law= of {cls.__name__} is distribution= now.")
+        return object.__new__(cls)
+
+    @property
+    def law(self) -> IntegerDistribution:
+        """The distribution, by the name that it had."""
+        warn_of_old_name("law of a table", "distribution", 3)
+        return self.distribution
 
     def __post_init__(self) -> None:
         if type(self.distribution) is not IntegerDistribution:
