@@ -1,6 +1,6 @@
 """The CPU seconds of tests, in all, by room and by test, and the budget that a run has.
 
-Other programs do not change a figure in CPU seconds much, as they do one of the clock. Each process
+Other programs do not change a number of CPU seconds much, as they do one of the clock. Each process
 that runs tests counts what it and its ended children took.
 """
 

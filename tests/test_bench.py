@@ -75,7 +75,7 @@ def test_a_table_of_a_page_is_that_of_the_results_that_are_kept(monkeypatch):
     lines = script.known_table(rows)
     assert len(lines) > 4 and not set(lines) - set(page)
     assert re.fullmatch("[0-9a-f]{40}", said["commit"]) and "a_ddp_composition" in said["command"]
-    # A figure that differs in one digit is no line of the page.
+    # A number that differs in one digit is no line of the page.
     changed = [row | dict.fromkeys(list(row)[-5:], "0.0123") for row in rows]
     assert set(script.known_table(changed)) - set(page)
     # The longer table is printed alone, of a file with the same head.
@@ -158,7 +158,7 @@ MADE = sorted(name for name, path in SOURCES.items() if path.read_text().startsw
         "plugins/rsgd-ar/README.md",
     ],
 )
-def test_figures_of_a_page_are_those_of_the_files(page, monkeypatch):
+def test_numbers_of_a_page_are_those_of_the_files(page, monkeypatch):
     # `sgd-maj` at .5 was drawn at 38.4, and 51.7 in the table.
     pages = figure_script("pages", monkeypatch)
     text = (ROOT / page).read_text()
@@ -166,12 +166,12 @@ def test_figures_of_a_page_are_those_of_the_files(page, monkeypatch):
     marks = list(re.finditer(r"<!--= [^>]*-->[+-]?\d+\.\d", text))
     claims = re.findall("<!--\\s+(?:long )?claim:", text)
     assert len(marks) + len(claims) == text.count("<!--/-->")
-    # Figures of the table of the papers are of the files too.
+    # Numbers of the table of the papers are of the files too.
     whole = range(*(text.find(f"<!-- {mark}") for mark in ("papers", "/papers")))
     cells = [found for found in re.finditer(r"\d\.\d+ ±", text) if found.start() in whole]
     places = [found.end() - 1 for found in marks] + [found.start() for found in cells[:9]]
     assert len(places) > 4
-    # A figure that differs in one digit is found.
+    # A number that differs in one digit is found.
     for place in places:
         assert pages.filled(f"{text[:place]}x{text[place + 1 :]}") == text
 

@@ -215,7 +215,7 @@ def test_the_changelog_begins_with_the_version_that_is_built():
 
 
 @needs_readme
-def test_the_readmes_picture_says_what_its_figures_are():
+def test_the_readmes_picture_says_what_its_numbers_are():
     # It was older than the rule.
     assert _NOT_PRIVATE in (ROOT / "bench" / "accuracy.svg").read_text()
 
