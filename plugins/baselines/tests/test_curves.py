@@ -131,8 +131,10 @@ def test_the_columns_that_count_have_the_facts_of_a_schema_without_knots():
     [
         ({}, "auto", True),
         ({}, "none", False),
-        ({"numbers": ()}, "all", False),
-        ({"row_norm": 1.0}, "all", False),
+        ({"numbers": ()}, "auto", False),
+        ({"numbers": ()}, "all", True),
+        ({"row_norm": 1.0}, "auto", False),
+        ({"row_norm": 1.0}, "all", True),
         ({"rows_per_unit": 2}, "auto", False),
         ({"rows_per_unit": 2}, "all", True),
         ({"one_vs_rest": True}, "auto", False),
@@ -277,16 +279,35 @@ def test_runs_whose_numbers_stay_lines(words):
     assert model.schema.n_features == 3
 
 
+ONE_PRIVATE = {"z": {"kind": "numeric", "lower": "private", "upper": 1}}
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         ({"also": [Intervals(share=0.3)]}, "the step intervals asks for more than scores"),
         ({"class_weight": "balanced"}, "the step balanced asks for more"),
+        ({"columns": ONE_PRIVATE}, "the bounds of 'z' are private"),
+        ({"columns": dict.fromkeys("xz", COLUMNS["x"] | {"upper": 1})}, "other than 0 and 1"),
+        ({"row_norm": 0.5}, r"scaled down to a length of 0.5 \(row_norm\), where .* 1.732 long"),
     ],
 )
 def test_curves_that_were_asked_for_and_cannot_be_had_are_refused(words, said):
-    with pytest.raises(InvalidInputError, match=said):
-        fit(bent_rows(50), schema=LINES, epsilon=8.0, params={"curves": "all"}, **words)
+    label = {"y": {"kind": "label", "classes": [0, 1]}}
+    schema = Schema.from_dict({"columns": COLUMNS | words.pop("columns", {}) | label})
+    schema = replace(schema, norm=words.pop("row_norm", None))
+    given = {"schema": schema, "epsilon": 8.0, "params": {"curves": "all"}}
+    with pytest.raises(InvalidInputError, match=f"There are no curves where .*{said}.* leave out"):
+        fit(bent_rows(50), **given, **words)
+
+
+def test_an_array_whose_rows_are_scaled_down_has_no_curves_by_wish():
+    rows = bent_rows(50)
+    given = {"classes": (0, 1), "bounds": (0, 1.25), "epsilon": 8.0, "params": {"curves": "all"}}
+    with pytest.raises(InvalidInputError, match="scaled down to a length of 1 "):
+        fit(rows[["x", "z"]].to_numpy(), rows["y"].to_numpy(), **given)
+    model = fit(rows[["x", "z"]].to_numpy(), rows["y"].to_numpy(), row_norm=None, **given)
+    assert model.schema.n_features == 19
 
 
 def test_a_store_and_an_array_take_the_curves_of_a_frame(tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore import Schema, fit
+from dpcore import Intervals, Schema, fit
 from dpcore.plugin import InvalidInputError
 from dpcore_ledger import TableLedger, Terms
 from dpcore_ledger.runs import digest_of_schema
@@ -40,3 +40,24 @@ def test_a_norm_that_grew_with_the_hats_is_the_tables():
     curves = replace(schema_of(knots=8), norm=math.sqrt(1.375**2 + 1))
     assert digest_of_schema(curves) == digest_of_schema(lines)
     assert digest_of_schema(replace(lines, norm=1.25)) != digest_of_schema(lines)
+
+
+@pytest.mark.parametrize(
+    ("keys", "norm", "words"),
+    [
+        ({}, None, {"also": [Intervals(share=0.3)]}),
+        ({"lower": "private"}, None, {}),
+        ({"upper": 1}, None, {}),
+        ({}, 0.5, {}),
+    ],
+)
+def test_curves_that_cannot_be_had_are_refused_before_a_charge(tmp_path, keys, norm, words):
+    path = str(tmp_path / "table.ledger")
+    ledger = TableLedger.create(path, Terms.of(20.0, 1e-5))
+    rows = pd.DataFrame({"age": np.linspace(0, 8, 60), "y": np.arange(60) % 2})
+    given = {"schema": replace(schema_of(**keys), norm=norm), "epsilon": 5.0, "ledger": path}
+    with pytest.raises(InvalidInputError, match="There are no curves where"):
+        fit(rows, params={"curves": "all"}, **given, **words)
+    assert not ledger.state().runs
+    fit(rows, **given, **words)  # the same run without curves is charged
+    assert len(ledger.state().runs) == 1

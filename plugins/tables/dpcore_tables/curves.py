@@ -39,9 +39,10 @@ def fitted_with_curves(run: Any, fit: Callable[[Any], Model]) -> Model:
     """Return the model of a run whose numbers have hat functions (``FileLoader.with_curves``).
 
     Where none can be had the run is as it was: rows that an engine reads itself, blocks that the
-    caller made, numbers whose bounds are private. So it is beside steps that ask for more than
-    scores, such as intervals: of nine features in the place of one they would hold more noise.
-    Where curves were asked for by ``curves=all`` that is refused by InvalidInputError.
+    caller made, numbers whose bounds are private, rows that are scaled down. So it is beside steps
+    that ask for more than scores, such as intervals: of nine features in the place of one they
+    would hold more noise. Where curves were asked for by ``curves=all`` that is refused by
+    InvalidInputError.
     """
     rows, lines = run.dataset, run.dataset.schema
     schema = curved_schema(lines)
@@ -52,7 +53,10 @@ def fitted_with_curves(run: Any, fit: Callable[[Any], Model]) -> Model:
         f"the step {', '.join(sorted(steps - _BESIDE))} asks for more than scores of rows": bool(
             steps - _BESIDE
         ),
-        "no number has public bounds": schema.columns == lines.columns,
+        f"the bounds of {_names(lines.unbounded)} are private": bool(lines.unbounded),
+        f"rows are scaled down to a length of {lines.row_norm:.4g} (row_norm), where they may be "
+        f"{lines.raw_norm_bound:.4g} long": 2 * lines.row_norm**2 < lines.raw_norm_bound**2,
+        "no number has public bounds other than 0 and 1": schema.columns == lines.columns,
     }
     if any(reasons.values()):
         _refuse_if_asked(run, next(reason for reason in reasons if reasons[reason]))
@@ -62,13 +66,17 @@ def fitted_with_curves(run: Any, fit: Callable[[Any], Model]) -> Model:
     return _straightened(model, lines)
 
 
+def _names(columns: Any) -> str:
+    return ", ".join(repr(column.name) for column in columns)
+
+
 def _refuse_if_asked(run: Any, reason: str) -> None:
     """Refuse curves that were asked for, of a run whose schema has none itself."""
     has_curves = any(isinstance(column, Curve) for column in run.dataset.schema.columns)
     if run.plan.settings.params.get("curves") == "all" and not has_curves:
         raise InvalidInputError(
-            f"There are no curves where {reason}: leave out curves=all, or give columns knots in "
-            "the schema."
+            f"There are no curves where {reason}: leave out curves=all, or give columns lower, "
+            "upper and knots in the schema."
         )
 
 

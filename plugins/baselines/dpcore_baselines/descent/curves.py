@@ -48,14 +48,17 @@ def may_take_curves(optimizer: Any, problem: Problem, accountant: Accountant) ->
 
     By itself it may where that was tried: of two classes in one fit, without weights, each row a
     unit; and where rows may be enough, by their public number if there is one. Rows of a norm that
-    most of them are scaled down to have none. ``optimizer`` : a dp-gd.
+    most of them are scaled down to have none. By ``curves=all`` it always may: whoever makes the
+    hats refuses where there can be none. ``optimizer`` : a dp-gd.
     """
-    facts, asked = LossFacts.of(problem.loss), optimizer.curves
+    if optimizer.curves != "auto":
+        return bool(optimizer.curves == "all")
+    facts = LossFacts.of(problem.loss)
     is_tried = facts.classification and facts.largest_weight == 1.0 and problem.n_margins == 1
     is_plain = problem.rows_per_unit is None and not problem.one_vs_rest
     can_be = problem.numbers and 2 * problem.row_norm**2 >= problem.raw_norm_bound**2
-    if asked != "auto" or not (can_be and is_tried and is_plain):
-        return bool(can_be and asked == "all")
+    if not (can_be and is_tried and is_plain):
+        return False
     event = mechanism_in(optimizer, "noise").nominal_event(1.0)
     if problem.n_public is None or not accountant.supports(event):
         return accountant.supports(event)
