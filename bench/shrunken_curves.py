@@ -14,7 +14,7 @@ curves as fitted, what shrinking adds, with the standard error over splits, and 
 that become lines.
 
     DPCORE_DATA_DIR=... python bench/shrunken_curves.py --packages FOLDER [--tables adult,pima]
-        [--epsilon 0.1] [--splits 3] [--fits 24] [--out bench/results/shrunken_curves.csv]
+        [--epsilon 0.1] [--splits 3] [--fits 20] [--out bench/results/shrunken_curves.csv]
 
 FOLDER is that of bench/curves.py.
 """
@@ -42,17 +42,20 @@ TABLES, EPSILONS = "adult,credit-default,phoneme,compas,pima", (0.1, 1.0)
 
 
 @dataclass(frozen=True)
-class Shifted:
-    """A model whose margins are all moved by a constant."""
+class Scored:
+    """Margins or predictions of test rows, as a model has them."""
 
-    model: Any
-    by: float
+    values: np.ndarray
+
+    @classmethod
+    def of(cls, model: Any, frame: pd.DataFrame) -> Scored:
+        is_real = model.schema.label.is_real
+        return cls(np.asarray((model.predict if is_real else model.decision_function)(frame)))
 
     def decision_function(self, frame: pd.DataFrame) -> np.ndarray:
-        return np.asarray(self.model.decision_function(frame)) + self.by
+        return self.values
 
-    def predict(self, frame: pd.DataFrame) -> np.ndarray:
-        return np.asarray(self.model.predict(frame)) + self.by
+    predict = decision_function
 
 
 def hats_of(model: Any) -> Iterator[slice]:
@@ -86,10 +89,9 @@ def measure(rows: Rows, epsilon: float, split: int, fits: int) -> dict[str, floa
         for place in hats_of(model):
             w[place], factor = shrunken(w[place], times * np.cov(of_fits[:, place].T))
             factors.append(factor)
-        less = replace(model, w=w)
-        ask = "predict" if rows.schema.label.is_real else "decision_function"
-        before, after = (float(np.mean(getattr(each, ask)(test))) for each in (model, less))
-        own, other = rows.figures(model, test), rows.figures(Shifted(less, before - after), test)
+        before, after = (Scored.of(each, test).values for each in (model, replace(model, w=w)))
+        scored = Scored(before), Scored(after + np.mean(before) - np.mean(after))
+        own, other = (rows.figures(each, test) for each in scored)
         own.pop("log loss", None)  # A run would calibrate what it shrank.
         found.append(own | {f"{name} gained": other[name] - own[name] for name in own})
     mean = {name: float(np.mean([one[name] for one in found])) for name in found[0]}
@@ -102,7 +104,7 @@ def main() -> None:
     parser.add_argument("--packages", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--tables", metavar="NAMES", default=TABLES, help="some, by commas")
     parser.add_argument("--splits", type=int, default=3)
-    parser.add_argument("--fits", type=int, default=24, help="of each split, 12 and more")
+    parser.add_argument("--fits", type=int, default=20, help="of each split, 12 and more")
     parser.add_argument("--out", type=Path, help=OUT)
     asked = parser.parse_args()
     warnings.simplefilter("ignore", DpcoreWarning)
