@@ -9,7 +9,7 @@ own, so that figures are what shrinking would do at best. The mean margin is kep
 
 Fits are of dp-gd with `curves=all` at delta 1e-8, on four fifths of a development table's rows,
 drawn anew for each split; figures are of the other fifth, over all fits of a split: accuracy in %,
-area under the ROC curve times 100, or R2 times 100. For each table and epsilon: u, the figure of
+area under the ROC curve times 100, or R2 times 100. For each table and epsilon: u, the metric of
 curves as fitted, what shrinking adds, with the standard error over splits, and the part of columns
 that become lines.
 
