@@ -34,11 +34,6 @@ class ScaledNoise:
     name: ClassVar[str]
     needs: ClassVar[str]
 
-    # Whoever overrides the method's old name would have less noise than it says.
-    def __init_subclass__(cls) -> None:
-        if "figure" in vars(cls):
-            raise TypeError(f"{cls.__name__}.figure is bound_of now: noise is scaled by that.")
-
     def __post_init__(self) -> None:
         value = self.noise_multiplier
         is_float = type(value) is float or type(value) is np.float64
@@ -94,8 +89,11 @@ class ScaledNoise:
     def bound_of(self, sensitivity: Sensitivity) -> float:
         """Return the bound of the sensitivity that this noise is scaled to, in the answer's unit.
 
-        Raises InvalidInputError for a sensitivity without it.
+        Raises InvalidInputError for a sensitivity without it, and TypeError for a class that
+        overrides ``figure``, this method's old name: it would have less noise than it says.
         """
+        if (kind := type(self)).figure is not ScaledNoise.figure:
+            raise TypeError(f"{kind.__name__}.figure is bound_of now: noise is scaled by that.")
         if self.needs == "range":
             if sensitivity.change_range is None:
                 raise InvalidInputError(

@@ -211,9 +211,38 @@ def test_the_bound_that_noise_is_scaled_to_has_its_old_name_with_a_warning():
         assert Gaussian(2.0).figure(sensitivity("l2", 3.0)) == 3.0
 
 
-def test_noise_scaled_by_a_method_of_the_old_name_is_refused():
-    with pytest.raises(TypeError, match="Wider.figure is bound_of now"):
+class Twice:
+    def figure(self, sensitivity):
+        return 2 * sensitivity.bound
 
-        class Wider(ScaledNoise):
-            def figure(self, sensitivity):
-                return 2 * sensitivity.bound
+
+def later(base):
+    kind = type("Wider", (base,), {})
+    kind.figure = Twice.figure
+    return kind
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda base: type("Wider", (base,), {"figure": Twice.figure}),
+        lambda base: type("Wider", (type("Between", (base,), dict(vars(Twice))),), {}),
+        lambda base: type("Wider", (Twice, base), {}),  # as a mixin has it
+        later,
+    ],
+)
+def test_noise_scaled_by_a_method_of_the_old_name_is_refused(made):
+    wider, change = made(Laplace)(2.0), sensitivity("l1", 3.0)
+    for ask in (wider.event, wider.scale, wider.exact_multiplier, wider.bound_of):
+        with pytest.raises(TypeError, match="Wider.figure is bound_of now"):
+            ask(change)
+    with pytest.raises(TypeError, match="Wider.figure is bound_of now"):
+        wider.release(np.zeros(1, dtype=np.int64), change, SeededNoise(0))
+
+
+def test_a_method_of_the_old_name_beside_the_new_one_scales_nothing():
+    class Both(Twice, Laplace):
+        def bound_of(self, sensitivity):
+            return 5.0
+
+    assert Both(2.0).scale(sensitivity("l1", 3.0)).steps == 10

@@ -82,6 +82,7 @@ class AddedDeviates(ScaledNoise):
 def require_distribution(mechanism: ScaledNoise, others: dict[str, str]) -> None:
     """Raise InvalidInputError unless a mechanism's distribution is a ContinuousDistribution, of
     several terms or of a kind that none of the ``others``, registered mechanisms, is of."""
+    take_old_name(type(mechanism), mechanism)  # It may have been stated since.
     distribution = getattr(type(mechanism), "distribution", None)
     name = type(mechanism).__name__
     if type(distribution) is not ContinuousDistribution:

@@ -2,6 +2,7 @@
 
 import importlib
 import re
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -70,6 +71,63 @@ def test_a_base_states_another_distribution_than_a_class_of_before():
             law = ContinuousDistribution((("laplace", 1.0), ("normal", 0.25)))
 
     assert Mine.distribution is Mine.law is not Base.distribution
+
+
+@pytest.mark.parametrize("base", [AddedDeviates, NoisyMaximum])
+def test_noise_scaled_by_a_method_of_the_old_name_is_refused(base):
+    class Wider(base):
+        name, needs, distribution = "wider", "l1", GAMMA
+
+        def figure(self, sensitivity):
+            return 2 * sensitivity.bound
+
+    with pytest.raises(TypeError, match="Wider.figure is bound_of now"):
+        Wider(2.0).release(np.array([3, 9, 1]), ONE, SeededNoise(0))
+
+
+WIDE = ContinuousDistribution((("laplace", 8.0), ("normal", 0.25)))
+
+
+class Stated:
+    law = WIDE
+
+
+@pytest.mark.filterwarnings("ignore:.*law is .*distribution now:FutureWarning")
+@pytest.mark.parametrize("base", [AddedDeviates, NoisyMaximum])
+@pytest.mark.parametrize("name", ["law", "distribution"])
+def test_a_law_that_was_found_before_a_base_is_drawn(base, name):
+    Base = type("Base", (base,), {name: GAMMA})
+    assert type("Mine", (Stated, Base), {})(2.0).distribution is WIDE
+    Mine = type("Mine", (Base,), {})
+    Mine.law = WIDE
+    assert Mine(2.0).distribution is WIDE
+    # What states the new name, before a base of the old one, is drawn too.
+    assert type("New", (Mine,), {"distribution": GAMMA})(2.0).distribution is GAMMA
+
+
+@pytest.mark.filterwarnings("ignore:.*law is .*distribution now:FutureWarning")
+@pytest.mark.parametrize("base", [AddedDeviates, NoisyMaximum])
+def test_a_law_and_another_distribution_are_refused(base):
+    told = "Mine states a law and another distribution"
+    assert type("Mine", (base,), {"law": GAMMA, "distribution": GAMMA})(2.0).distribution is GAMMA
+    with pytest.raises(InvalidInputError, match=told):
+        type("Mine", (base,), {"law": WIDE, "distribution": GAMMA})
+    Mine = type("Mine", (base,), {"law": GAMMA})
+    Mine.law = WIDE
+    with pytest.raises(InvalidInputError, match=told):
+        Mine(2.0)
+
+
+@pytest.mark.filterwarnings("ignore:.*law is .*distribution now:FutureWarning")
+@pytest.mark.parametrize("base", [AddedDeviates, NoisyMaximum])
+def test_a_law_of_an_object_that_is_not_its_class_is_refused(base):
+    @dataclass(frozen=True)
+    class Mine(base):
+        law: ContinuousDistribution = GAMMA
+
+    assert Mine(2.0).distribution is GAMMA
+    with pytest.raises(InvalidInputError, match="Mine states a law and another distribution"):
+        Mine(2.0, WIDE)
 
 
 def test_a_table_says_how_its_distribution_is_called():
