@@ -5,10 +5,10 @@ c = w_h - B b, where B holds 1 and the knots' places and b is the fit by S^-1; w
 c' S^-1 c is chi^2 with 6 degrees of freedom. Block James-Stein multiplies c by
 max(0, 1 - 4 / c' S^-1 c), so that a column without evidence becomes a line. A run does not know S.
 Here S is that of the fits of one split, with seeds 1, 2, ...: better than any estimate of a run's
-own, so that figures are what shrinking would do at best. The mean margin is kept.
+own, so that numbers are what shrinking would do at best. The mean margin is kept.
 
 Fits are of dp-gd with `curves=all` at delta 1e-8, on four fifths of a development table's rows,
-drawn anew for each split; figures are of the other fifth, over all fits of a split: accuracy in %,
+drawn anew for each split; metrics are of the other fifth, over all fits of a split: accuracy in %,
 area under the ROC curve times 100, or R2 times 100. For each table and epsilon: u, the metric of
 curves as fitted, what shrinking adds, with the standard error over splits, and the part of columns
 that become lines.
@@ -75,7 +75,7 @@ def shrunken(w: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def measure(rows: Rows, epsilon: float, split: int, fits: int) -> dict[str, float]:
-    """Return the means over the fits of a split: figures, what shrinking adds, and the columns that
+    """Return the means over the fits of a split: metrics, what shrinking adds, and the columns that
     become lines."""
     train, test = rows.split(split)
     known: dict[str, Any] = {"schema": rows.schema, "epsilon": epsilon, "delta": DELTA}
@@ -118,7 +118,7 @@ def main() -> None:
             for name in [name for name in found[0] if f"{name} gained" in found[0]]:
                 gained, error = mean_and_error([one[f"{name} gained"] for one in found])
                 curves = f"{np.mean([one[name] for one in found]):.2f}"
-                of = {"figure": name, "curves": curves}
+                of = {"metric": name, "curves": curves}
                 of |= {"gained": f"{gained:+.2f}", "error": f"{error:.2f}"}
                 kept.append(cell | of)
                 print(*(f"{key} {value}" for key, value in kept[-1].items()), sep="  ", flush=True)
