@@ -89,11 +89,13 @@ class ScaledNoise:
     def bound_of(self, sensitivity: Sensitivity) -> float:
         """Return the bound of the sensitivity that this noise is scaled to, in the answer's unit.
 
-        Raises InvalidInputError for a sensitivity without it, and TypeError for a class that
-        overrides ``figure``, this method's old name: it would have less noise than it says.
+        Raises InvalidInputError for a sensitivity without it, and for a class that overrides
+        ``figure``, this method's old name: it would have less noise than it says.
         """
         if (kind := type(self)).figure is not ScaledNoise.figure:
-            raise TypeError(f"{kind.__name__}.figure is bound_of now: noise is scaled by that.")
+            raise InvalidInputError(
+                f"{kind.__name__}.figure is bound_of now: noise is scaled by that."
+            )
         if self.needs == "range":
             if sensitivity.change_range is None:
                 raise InvalidInputError(

@@ -234,9 +234,9 @@ def later(base):
 def test_noise_scaled_by_a_method_of_the_old_name_is_refused(made):
     wider, change = made(Laplace)(2.0), sensitivity("l1", 3.0)
     for ask in (wider.event, wider.scale, wider.exact_multiplier, wider.bound_of):
-        with pytest.raises(TypeError, match="Wider.figure is bound_of now"):
+        with pytest.raises(InvalidInputError, match="Wider.figure is bound_of now"):
             ask(change)
-    with pytest.raises(TypeError, match="Wider.figure is bound_of now"):
+    with pytest.raises(InvalidInputError, match="Wider.figure is bound_of now"):
         wider.release(np.zeros(1, dtype=np.int64), change, SeededNoise(0))
 
 

@@ -63,6 +63,11 @@ class JointAccountant(ABC):
     conversion: str
     rounds: Rounds = ()
 
+    def __init_subclass__(cls) -> None:
+        # Whoever overrides the method's old name would charge less than it says.
+        if hasattr(cls, "_figure"):
+            raise TypeError(f"{cls.__name__}._figure is _composed now: rounds are charged by that.")
+
     @classmethod
     def from_budget(cls, epsilon: float, delta: float, conversion: str | None = None) -> Self:
         epsilon, delta = (

@@ -22,6 +22,7 @@ from dpcore_accounting.advanced_composition import (
     noise_multiplier_for,
 )
 from dpcore_accounting.joint_composition import Round
+from dpcore_accounting.pld import PldAccountant
 from dpcore_lab.recount.sampled import epsilon_composed
 
 REPLACE = NeighboringRelation.REPLACE_ONE
@@ -152,3 +153,11 @@ def test_dwork_and_roths_theorem_is_offered_by_its_name():
     for _ in range(rounds):
         usual = usual.compose(GaussianDpEvent(m))
     assert usual.spent < accountant.spent
+
+
+@pytest.mark.parametrize("base", [AdvancedCompositionAccountant, PldAccountant])
+def test_rounds_charged_by_a_method_of_the_old_name_are_refused(base):
+    twice = {"_figure": lambda self, rounds: 2 * self._composed(rounds)}
+    for bases, names in (((base,), twice), ((type("Twice", (), twice), base), {})):
+        with pytest.raises(TypeError, match="Mine._figure is _composed now"):
+            type("Mine", bases, names)

@@ -81,7 +81,7 @@ def test_noise_scaled_by_a_method_of_the_old_name_is_refused(base):
         def figure(self, sensitivity):
             return 2 * sensitivity.bound
 
-    with pytest.raises(TypeError, match="Wider.figure is bound_of now"):
+    with pytest.raises(InvalidInputError, match="Wider.figure is bound_of now"):
         Wider(2.0).release(np.array([3, 9, 1]), ONE, SeededNoise(0))
 
 
