@@ -7,7 +7,7 @@ import itertools
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, Context
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from dpcore.cli.terminal.printing import print_json, print_lines
 from dpcore.cli.terminal.steps import fit_progress, rounds_progress
 from dpcore.cli.terminal.streams import ended_as_interrupted, was_told
 from dpcore.errors import InvalidInputError, TargetNotMetError, advised_on_bad_rows
+from dpcore.exact.rounding import exact
 from dpcore.fitting.planning.plan import make_plan
 from dpcore.fitting.request.ledger_request import LedgerRequest
 from dpcore.fitting.request.run_request import DataRequest
@@ -36,6 +37,7 @@ _NOT_OF_THE_ROWS = (
     "The command's training is not of the rows that it was handed: what would be said of its "
     "privacy and its ledger is not known. Return what Run.train(plan, rows) returns."
 )
+_UP = Context(prec=4, rounding=ROUND_CEILING)
 _ADVICE = "Or --bad-rows drop leaves such rows out."
 
 
@@ -158,7 +160,7 @@ def _print(training: Training, out: Path | None, ledger: str | None, schema: Pat
         f"{report['coef_norm']:.4g}.",
         f"Status: {report['status']}",
         f"Privacy: {privacy['sentence']}",
-        *(_to_check(report, privacy["n0"], schema) if privacy["parts_not_from_dpcore"] else ()),
+        *(_to_check(report, training.model, schema) if privacy["parts_not_from_dpcore"] else ()),
         *_counted(training),
     ]
     if ledger is not None:
@@ -169,7 +171,7 @@ def _print(training: Training, out: Path | None, ledger: str | None, schema: Pat
     print_lines(*lines)
 
 
-def _to_check(report: dict[str, Any], n0: int | None, schema: Path | None) -> list[str]:
+def _to_check(report: dict[str, Any], model: Any, schema: Path | None) -> list[str]:
     """Return a line with the commands that check, at the sizes of the run, its parts that are not
     from dpcore: registered ones by their names, what the algorithm met by its own; no line where
     none has such a check, as readers and steps."""
@@ -178,8 +180,10 @@ def _to_check(report: dict[str, Any], n0: int | None, schema: Path | None) -> li
     rows_like = report["data"] if ("dataset", report["data"]) in kept.values() else schema
     run = (
         f"{shlex.quote(str(rows_like or 'SCHEMA'))}"
-        f"{f' --rows {rows}' if (rows := report.get('n_train', n0)) else ''} "
-        f"--epsilon {report['epsilon']!r} --algo {report['algo']}"
+        f"{f' --rows {rows}' if (rows := report.get('n_train', model.privacy['n0'])) else ''} "
+        f"--epsilon {exact(report['epsilon'])} --algo {report['algo']} "
+        f"--accountant {report['accountant']}"
+        f"{''.join(f' --use {slot}={use}' for slot, use in (model.algo['slots'] or {}).items())}"
     )
     told = [
         f"dpcore check {name} --like {run}"
@@ -195,14 +199,15 @@ def _counted(training: Training) -> list[str]:
     if report.get("ex_post_epsilon") is not None:
         void = "" if report["private"] else " (void: this run is NOT private)"
         lines.append(
-            f"Ex-post epsilon of this outcome{void}: {_up(report['ex_post_epsilon'])}. The worst "
-            f"case agreed to beforehand{void} is epsilon = {report['epsilon']!r}."
+            f"Ex-post epsilon of this outcome{void}: "
+            f"{_UP.create_decimal(report['ex_post_epsilon']).normalize(_UP)}. The worst case "
+            f"agreed to beforehand{void} is epsilon = {exact(report['epsilon'])}."
         )
     if training.model.algo["parameters"] is not None:
         lines.append(
-            f"Book-keeping: this run used {report['spent']:.4g} of {report['budget']:.4g}, its "
-            f"budget in {report['unit']} ({'each fit by the ' * ('search' in privacy)}"
-            f"{report['accountant']} accountant, "
+            f"Book-keeping: this run used {report['spent']:.4g} of its budget of "
+            f"{report['budget']:.4g}, counted in {report['unit']} "
+            f"({'each fit by the ' * ('search' in privacy)}{report['accountant']} accountant, "
             f"{report['conversion']} conversion)."
             f"{' The guarantee is for the whole budget.' if report['private'] else ''}"
         )
@@ -215,8 +220,10 @@ def _diagnosed(training: Training) -> list[str]:
         return list(exact_metrics().exact_in_words(training.diagnostics))
     lines = []
     if training.generated is not None:
-        metric = f"{training.generated['test_accuracy']:.2%}"
-        lines.append(f"Accuracy on these rows: {metric} (they are generated, so no secret).")
+        lines.append(
+            f"Accuracy on these rows: {training.generated['test_accuracy']:.2%} (they are "
+            "generated, so no secret)."
+        )
         lines += filter(None, (training.generated["verdict"],))
     if training.model.evaluation is None:
         lines.append(_NO_TEST[training.at_hand])
@@ -228,8 +235,3 @@ def _charged(training: Training, ledger: str) -> str:
     if reference is None:
         return f"Ledger: {ledger} lists this run as outside, without a guarantee."
     return f"Ledger: run {reference['run']} of {ledger}; dpcore ledger show says what remains."
-
-
-def _up(epsilon: float) -> str:
-    """Return four digits, rounded up."""
-    return str(Decimal(epsilon).normalize(Context(prec=4, rounding=ROUND_CEILING)))

@@ -107,7 +107,8 @@ def test_a_name_of_two_kinds_asks_for_the_kind(run, monkeypatch):
 @pytest.mark.slow
 def test_train_names_the_command_that_checks_a_foreign_part_at_its_sizes(run, train):
     told = train().stdout
-    line = "dpcore check stub --like schema.toml --rows 6 --epsilon 1.0 --algo stub"
+    line = "dpcore check stub --like schema.toml --rows 6 --epsilon 1 --algo stub"
+    line += " --accountant zcdp --use count=gaussian"
     assert f"To check at this run's sizes: {line}\n" in told
     arguments = line.split()[1:]
     result = run(*arguments)

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from dpcore.cli.training import _up
+from dpcore.cli.training import _UP
 
 KEYS = {
     *("algo", "data", "n_features", "loss", "l2", "epsilon", "delta", "neighboring_relation"),
@@ -293,4 +293,4 @@ def test_private_bounds_are_asked_for_by_a_flag(run, folder):
 def test_a_value_is_rounded_up_whatever_the_process_has_set():
     with decimal.localcontext(prec=2):
         assert +decimal.Decimal("0.1235") < decimal.Decimal("0.12344")  # what a twin would print
-        assert _up(0.12344) == "0.1235"
+        assert str(_UP.create_decimal(0.12344).normalize(_UP)) == "0.1235"

@@ -122,6 +122,9 @@ class OptimizerFacts:
     checked_with: Mapping[str, Any] = fact(
         VALUES, "The fields without which it cannot be built, for the checks.", {}
     )
+    checked_loss: str = fact(
+        TEXT, "The loss that checks run it with, if not `logistic`, or `ridge` of squared loss.", ""
+    )
     default_l2: Callable[..., float] | None = fact(
         Method(("problem", "accountant")), "Returns the l2 of a run that was given none.", None
     )

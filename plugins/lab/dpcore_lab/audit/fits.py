@@ -163,7 +163,7 @@ def _plan(request: Request) -> Plan:
             budget["delta"] = request.delta
     else:
         budget = {"epsilon": request.epsilon, "delta": request.delta}
-    usual = "ridge" if "squared-loss" in stated.needs else Settings.loss
+    usual = stated.checked_loss or ("ridge" if "squared-loss" in stated.needs else Settings.loss)
     plan = make_plan(
         Settings(
             algo=request.algo,

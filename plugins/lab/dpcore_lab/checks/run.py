@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import full_text
+from dpcore.errors import InvalidInputError, full_text
 from dpcore.plugin.parts import optimizer_facts
 from dpcore_lab.checks.coverage_text import BelowThreshold, Tested
 from dpcore_lab.checks.guard import require_assertions
@@ -76,8 +76,17 @@ def outcome_of(name: str, check: Callable[[], Tested], part: Any, is_apart: bool
         return Outcome(name, False, nothing, f"{type(error).__name__}: {error}")
     except Exception as error:  # Its text may be shown: the checks make their own rows.
         whose = part if hasattr(part, "__module__") else type(part)
-        return Outcome(name, False, nothing, full_text(error, {whose.__module__.split(".")[0]}))
+        told = full_text(error, {whose.__module__.split(".")[0]})
+        return Outcome(name, False, nothing, told + _advice(error, part))
     return Outcome(name, True, tested)
+
+
+def _advice(error: Exception, part: Any) -> str:
+    """Return what the author of an optimizer may do that refuses the problems of the checks."""
+    refused = isinstance(error, InvalidInputError) and hasattr(part, "minimize")
+    if not refused or optimizer_facts(part).checked_loss:
+        return ""
+    return " If it takes another loss alone, state its name as checked_loss."
 
 
 def _told_of(optimizer: Optimizer) -> list[Outcome]:

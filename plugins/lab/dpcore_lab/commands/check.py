@@ -52,6 +52,14 @@ def check_command(
         str | None,
         Option(help="With --like: the run's algorithm; NAME itself if it is one, or the default."),
     ] = None,
+    accountant: Annotated[
+        str | None,
+        Option(help="With --like: the run's accountant; the algorithm's own if not given."),
+    ] = None,
+    use: Annotated[
+        list[str] | None,
+        Option("--use", help="With --like: SLOT=NAME, what fills a slot of the algorithm."),
+    ] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Run the checks of a part; exit 1 if one fails, 3 if only a threshold of utility is missed.
@@ -70,7 +78,9 @@ def check_command(
     if like is None:
         ending = outcomes_of(part, kind)
     else:
-        sizes, ending = outcomes_like(part, kind, LikeRequest(like, rows, epsilon, algo))
+        filled = dict(Option.assigned(use, "--use"))
+        request = LikeRequest(like, rows, epsilon, algo, accountant, filled)
+        sizes, ending = outcomes_like(part, kind, request)
     outcomes = list(ending) if as_json else _printed(sizes, ending)
     passed = all(outcome.passed or outcome.of_utility for outcome in outcomes)
     useful = all(outcome.passed for outcome in outcomes if outcome.of_utility)

@@ -60,9 +60,9 @@ def sizes_of(optimizer: Optimizer, relation: NeighboringRelation) -> tuple[int |
 
 def loss_of(optimizer: Optimizer, n_classes: int = 2) -> Loss:
     """Return the loss to check with: of two classes on labels of -1 and +1, which squared loss
-    takes too."""
-    name = "ridge" if "squared-loss" in optimizer.needs else "logistic"
-    name = "softmax" if n_classes > 2 else name
+    takes too. ``checked_loss`` of the optimizer takes its place."""
+    usual = "ridge" if "squared-loss" in optimizer.needs else "logistic"
+    name = "softmax" if n_classes > 2 else optimizer_facts(optimizer).checked_loss or usual
     loss: Loss = load_registry().load("loss", name)()
     return loss
 

@@ -7,7 +7,7 @@ noise, at which sensitivities, is what the checks ask for.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore import Schema
@@ -20,7 +20,7 @@ from dpcore_lab.run_sizes.schema_rows import rows_of_schema
 from dpcore_tables.files.requested import schema_of_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from dpcore.plugin import Loss, Problem, Solution
     from dpcore.plugin.commands import Plan
@@ -44,12 +44,16 @@ class LikeRequest:
     rows : of the tables; ``None`` for the schema's public value, and 20,000 where it has none.
     epsilon : of the run's budget, at delta 1e-8.
     algo : whose noise and questions the run has; ``None`` for the default algorithm.
+    accountant : of the run; ``None`` for the algorithm's own.
+    use : what fills its slots, by their names.
     """
 
     schema: str
     rows: int | None = None
     epsilon: float = 1.0
     algo: str | None = None
+    accountant: str | None = None
+    use: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,11 +178,14 @@ def _plan(
         return replace(plan, loss=tested)
     if optimizer is None or _is_of(registry, algo, optimizer):
         return make_plan(known)
-    usual = replace(known, algo=Settings.default_algorithm(), params={}, targets={}, relation=None)
+    own: dict[str, Any] = {"params": {}, "targets": {}, "use": {}}
+    own |= {"relation": None, "accountant": None}
+    usual = replace(known, algo=Settings.default_algorithm(), **own)
     plan = make_plan(usual)
     relation = NeighboringRelation(other or optimizer.relations[0])
     loss = registry.load("loss", _loss(optimizer, schema))()
-    filters = registry.load("accountant", optimizer_facts(optimizer).accountant)
+    name = request.accountant or optimizer_facts(optimizer).accountant
+    filters = registry.load("accountant", name)
     accountant = filters.from_budget(request.epsilon, Settings.delta)
     return replace(plan, optimizer=optimizer, relation=relation, loss=loss, accountant=accountant)
 
@@ -205,14 +212,18 @@ def _settings(algo: str, request: LikeRequest, schema: Schema) -> Settings:
         loss=_loss(factory, schema),
         targets=targets,
         params=given,
+        accountant=request.accountant,
+        use=request.use,
         units=schema.unit is not None,
         **budget,
     )
 
 
 def _loss(optimizer: Any, schema: Schema) -> str:
-    squared = "squared-loss" in optimizer_facts(optimizer).needs
-    return "ridge" if squared else Settings.usual_loss(schema)
+    stated, usual = optimizer_facts(optimizer), Settings.usual_loss(schema)
+    if stated.checked_loss and usual != "softmax":
+        return stated.checked_loss
+    return "ridge" if "squared-loss" in stated.needs else usual
 
 
 def _registered_like(loss: Loss, usual: str) -> str:

@@ -133,3 +133,12 @@ def test_every_algorithm_of_ours_is_audited(name):
     # alarms: 1e-6 each.
     fits = Fits(Request(name, epsilon=4.0, params=FEW_STEPS.get(name, {})))
     assert not audit_worlds(fits.claim, fits.draw, 1, 32).is_violation
+
+
+def test_an_optimizer_is_audited_with_the_loss_that_it_states(monkeypatch):
+    class OfTheHinge(load_registry().load("optimizer", "dp-gd")):
+        checked_loss = "hinge-svm"
+
+    monkeypatch.setattr("dpcore_baselines.dp_gd.DpGd", OfTheHinge)
+    assert Fits(Request("dp-gd")).plan.loss.name == "hinge-svm"
+    assert Fits(Request("dp-gd", "logistic")).plan.loss.name == "logistic"

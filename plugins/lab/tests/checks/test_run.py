@@ -1,12 +1,15 @@
 """Checks that are run one by one, each with its outcome."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
+from honest import Honest
 from leaks import queries, stashes
 
 from dpcore.errors import InvalidInputError
 from dpcore_lab.checks import OPTIMIZER_CHECKS, run_checks
+from dpcore_lab.checks.run import outcomes_of
 
 
 def test_run_checks_reports_each_check_with_its_reason():
@@ -33,3 +36,37 @@ def test_an_optimizer_that_states_too_little_is_refused_in_a_sentence():
         run_checks(Silent())
     with pytest.raises(InvalidInputError, match=r"Silent has no 'relations', which .* asks for\."):
         run_checks(dataclass(frozen=True)(Silent)())
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfTheHinge(Honest):
+    """Refuses every loss but one, as an algorithm with a gradient of its own does."""
+
+    def minimize(self, problem, session):
+        if problem.loss.name != "hinge-svm":
+            raise InvalidInputError("This is for the hinge.")
+        return super().minimize(problem, session)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChecksByTheHinge(OfTheHinge):
+    checked_loss: ClassVar[str] = "hinge-svm"
+
+
+def test_an_optimizer_of_one_loss_states_which_it_is_checked_with():
+    # Every check of it failed, and nothing said what to do.
+    refused = next(outcomes_of(OfTheHinge(steps=4)))
+    assert not refused.passed
+    assert refused.reason.endswith(
+        "This is for the hinge. If it takes another loss alone, state its name as checked_loss."
+    )
+    ran = next(outcomes_of(ChecksByTheHinge(steps=4)))
+    assert ran.passed and "runs of" in ran.tested.what
+
+
+def test_what_a_stated_loss_does_not_mend_has_no_such_advice():
+    class Refuses(ChecksByTheHinge):
+        def minimize(self, problem, session):
+            raise InvalidInputError("No.")
+
+    assert next(outcomes_of(Refuses())).reason.endswith("No.")

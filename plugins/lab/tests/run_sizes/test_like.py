@@ -15,6 +15,7 @@ from dpcore.plugin.parts import load_registry
 from dpcore_lab.checks import check_query, check_sampler
 from dpcore_lab.run_sizes.checks import outcomes_like, run_checks_like
 from dpcore_lab.run_sizes.engines import check_engine_of_run
+from dpcore_lab.run_sizes.mechanisms import scales_of
 from dpcore_lab.run_sizes.request import LikeRequest, LikeRun
 
 SCHEMA = """
@@ -203,3 +204,25 @@ def test_what_has_no_sizes_is_refused(schema, kind, rows, reason):
 def test_full_blocks_are_among_the_sizes_of_the_general_check():
     with pytest.raises(AssertionError, match="over a table of 163,840 rows"):
         check_query(leaks.TrimsLongRows)
+
+
+class OfTheHinge(load_registry().load("optimizer", "dp-gd")):
+    checked_loss = "hinge-svm"
+
+
+def test_a_run_has_the_noise_and_the_accountant_that_are_named(schema):
+    # Laplace noise of a run of psgd was checked at the multiplier of psgd's own, normal noise.
+    named = LikeRequest(schema(), 100, algo="psgd", accountant="pure", use={"noise": "laplace"})
+    session, _ = LikeRun.of(named).recorded()
+    (scale,) = scales_of(session)
+    assert (scale.sensitivity.norm, scale.multiplier) == ("l1", pytest.approx(1.0))
+    (usual,) = scales_of(LikeRun.of(replace(named, accountant=None, use={})).recorded()[0])
+    assert (usual.sensitivity.norm, usual.multiplier > 3) == ("l2", True)
+    by_name = LikeRun.of(replace(named, algo=None, use={}), OfTheHinge())
+    assert by_name.plan.accountant.name == "pure"
+
+
+def test_an_optimizer_is_run_with_the_loss_that_it_states(schema):
+    assert LikeRun.of(LikeRequest(schema(), 100), OfTheHinge()).plan.loss.name == "hinge-svm"
+    like = LikeRun.of(LikeRequest(schema(forty()), 100), OfTheHinge())
+    assert like.plan.loss.name == "softmax"
