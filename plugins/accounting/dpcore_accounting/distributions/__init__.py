@@ -6,7 +6,7 @@ from dpcore_accounting.distributions.added_deviates import AddedDeviates
 from dpcore_accounting.distributions.continuous_distribution import ContinuousDistribution
 from dpcore_accounting.distributions.integer_distribution import IntegerDistribution
 from dpcore_accounting.distributions.noisy_maximum import NoisyMaximum, TableMaximum
-from dpcore_accounting.distributions.old_names import warn_of_old_name
+from dpcore_accounting.distributions.old_names import class_named_before
 from dpcore_accounting.distributions.table_noise import TableNoise
 
 __all__ = [
@@ -23,7 +23,4 @@ _OLD = {"ContinuousLaw": ContinuousDistribution, "IntegerLaw": IntegerDistributi
 
 def __getattr__(name: str) -> Any:
     """Return a class by the name that it had, with a warning."""
-    if (found := _OLD.get(name)) is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warn_of_old_name(f"{__name__}.{name}", f"{__name__}.{found.__name__}", 3)
-    return found
+    return class_named_before(__name__, name, _OLD)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import DigitStream, sealed
+from dpcore_accounting.distributions.old_names import class_named_before
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import GridScale, NoiseSource
@@ -139,3 +140,7 @@ def _stream(noise: NoiseSource) -> DigitStream:
 
     source = words()
     return DigitStream(lambda _: next(source))
+
+
+def __getattr__(name: str) -> Any:
+    return class_named_before(__name__, name, {"ContinuousLaw": ContinuousDistribution})

@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import sealed
+from dpcore_accounting.distributions.old_names import class_named_before
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import NoiseSource
@@ -116,3 +117,7 @@ class IntegerDistribution:
         drawn: np.ndarray = np.searchsorted(reached, uniform, side="right") + self.first
         uniform[:] = 0
         return drawn
+
+
+def __getattr__(name: str) -> Any:
+    return class_named_before(__name__, name, {"IntegerLaw": IntegerDistribution})

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 from dpcore.plugin import InvalidInputError
 
-__all__ = ["take_old_name", "warn_of_old_name"]
+__all__ = ["class_named_before", "take_old_name", "warn_of_old_name"]
 
 _NAMES = {"law", "distribution"}
 
@@ -19,6 +20,14 @@ def warn_of_old_name(old: str, new: str, level: int) -> None:
         FutureWarning,
         stacklevel=level,
     )
+
+
+def class_named_before(module: str, name: str, known: Mapping[str, Any]) -> Any:
+    """Return a class of a module by the name that it had, with a warning: for ``__getattr__``."""
+    if (found := known.get(name)) is None:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    warn_of_old_name(f"{module}.{name}", f"{module}.{found.__name__}", 4)
+    return found
 
 
 def take_old_name(kind: Any, *parts: Any) -> None:

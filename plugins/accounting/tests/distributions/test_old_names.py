@@ -45,6 +45,10 @@ def test_the_page_of_before_is_imported_as_it_was():
     assert page is distributions and page.IntegerLaw is IntegerDistribution
     table = importlib.import_module("dpcore_accounting.laws.table_noise")
     assert table.TableNoise is TableNoise
+    for name, new in (("integer", IntegerDistribution), ("continuous", ContinuousDistribution)):
+        module = importlib.import_module(f"dpcore_accounting.laws.{name}_law")
+        assert getattr(module, f"{name.capitalize()}Law") is new
+        assert not hasattr(module, "Law")
 
 
 @pytest.mark.parametrize("base", [AddedDeviates, NoisyMaximum])

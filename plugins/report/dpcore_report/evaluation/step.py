@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.steps import Phase
+from dpcore_report.evaluation.old_names import warn_of_old_name
 from dpcore_report.evaluation.table import Metrics
 from dpcore_report.evaluation.text import evaluation_in_words
 from dpcore_report.step_values import checked_epsilon, checked_share
@@ -104,6 +105,12 @@ class Evaluation:
         from dpcore_report.exact.diagnostics import diagnose
 
         return diagnose(loss, model, train, test)
+
+    @classmethod
+    def exact_figures(cls, *given: Any, **named: Any) -> dict[str, Any]:
+        """Return ``exact_metrics``, with a warning: its name of before."""
+        warn_of_old_name("Evaluation.exact_figures", "Evaluation.exact_metrics")
+        return cls.exact_metrics(*given, **named)
 
     @staticmethod
     def exact_accuracy(model: Model, rows: Dataset) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dpcore.plugin.steps import Section
+from dpcore_report.evaluation.old_names import warn_of_old_name
 from dpcore_report.frames import frame_of, table_of
 
 __all__ = ["Metrics", "records_of"]
@@ -30,6 +31,14 @@ class Metrics(Section):
         """Return the table as a notebook shows it."""
         rows = [_cells(record) for record in records_of(self.data)]
         return table_of(("group", "metric", "of", "value", "95 % interval"), rows, "metrics")
+
+
+def __getattr__(name: str) -> Any:
+    """Return ``Metrics`` by the name that it had, with a warning."""
+    if name != "Figures":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warn_of_old_name(f"{__name__}.Figures", f"{__name__}.Metrics")
+    return Metrics
 
 
 def records_of(metrics: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
