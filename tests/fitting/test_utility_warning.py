@@ -54,6 +54,13 @@ def test_without_one_it_is_the_same_for_every_table():
     assert told(10, epsilon=1.0) == ([], False)
 
 
+def test_hat_functions_are_no_columns_of_whoever_reads_it():
+    # It said "for 29 columns" of a table that has four.
+    X, y = rows(10)
+    with pytest.warns(DpcoreWarning, match=r"are needed for 5 columns"):
+        fit(X, y, classes=(-1, 1), bounds=(0, [1, 2, 3, 4]), row_norm=None, epsilon=0.05)
+
+
 def test_a_private_number_of_rows_would_be_noticed(monkeypatch):
     def leaky(plan, problem):
         return ExpectedUtility(kept=None, rows_needed=leaky.n, error_left=0.5, spread=0.1)
