@@ -126,8 +126,8 @@ def shown_loss(
     of rows' own, if it has some."""
     words = {name: "none" if value is None else value for name, value in parameters.items()}
     shown = [f"{name}={word}" for name, word in words.items()]
-    weights = ", ".join(f"{of} {weight:.4g}" for of, weight in (class_weights or {}).items())
-    shown += [f"classes weighted {weights}"] if weights else []
+    weights = ", ".join(f"{of}: {weight:.4g}" for of, weight in (class_weights or {}).items())
+    shown += [f"class weights {weights}"] if weights else []
     shown += [] if weight_bound is None else [f"rows weighted up to {weight_bound:.4g}"]
     values = ", ".join(shown)
     return f"{name} ({values})" if values else name

@@ -231,8 +231,7 @@ class PrivacyStatement:
 
     def _of_steps(self) -> str:
         return "".join(
-            f" Of the same budget {stated['share']:.3g} was for the step {name}, within the "
-            "guarantee."
+            f" The step {name} had {stated['share']:.3g} of the same budget, within the guarantee."
             for name, stated in (self.steps or {}).items()
         )
 

@@ -72,7 +72,7 @@ def test_a_row_without_a_score_has_its_line(fitted, run, table):
 def test_weights_of_classes_are_taken_shown_and_kept(fitted, run):
     done = fitted("--class-weight", "a=2,c2=3.5")
     assert done.exit_code == 0, done.stderr
-    words = "softmax (classes weighted a 2, b 1, c 3.5) loss"
+    words = "softmax (class weights a: 2, b: 1, c: 3.5) loss"
     assert words in done.stdout and words in run("info", "m.json").stdout
     told = {
         "d=2": "The label 'y' has no class 'd'.",

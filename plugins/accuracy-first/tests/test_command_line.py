@@ -32,7 +32,7 @@ def test_a_target_that_is_met_gives_a_model_and_two_epsilons(tmp_path):
     assert "accuracy of at least 0.75 on the training rows (the target of 0.77" in shown.stdout
     assert "except with probability 0.1." in shown.stdout
     assert "Ex-post epsilon of this outcome: " in shown.stdout
-    assert "worst case agreed to beforehand is epsilon = 4.0." in shown.stdout
+    assert "worst case agreed to beforehand is epsilon = 4." in shown.stdout
     privacy = json.loads(out.read_text())["privacy"]
     assert privacy["epsilon"] == 4.0 and 0 < privacy["ex_post_epsilon"] < 4
     assert load_model(out).privacy["ex_post_epsilon"] == privacy["ex_post_epsilon"]

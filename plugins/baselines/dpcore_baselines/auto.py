@@ -89,7 +89,7 @@ class Auto:
         if LossFacts.of(_loss(settings)).quadratic and is_plain and _is_installed(_FOR_SQUARES):
             why = "its noisy sums of products suit squared loss where delta is above 0"
             return replace(settings, algo=_FOR_SQUARES), why
-        why = "it fits any loss under either relation; its normal noise needs delta > 0"
+        why = "it fits every loss where delta is above 0"
         return replace(settings, algo=DpGd.name, params=_counted_once(settings)), why
 
     @classmethod

@@ -110,7 +110,7 @@ def _remaining_of(state: State, place: int, terms: Terms) -> Iterator[str]:
     used = state.spent(place)
     yield (
         f"Budget {place + 1}: {shown_down(used.remaining)} of {shown_down(used.budget)} "
-        f"{used.unit} remains; {shown_up(used.spent)} counts as spent, which is book-keeping."
+        f"{used.unit} remains for runs to come; {shown_up(used.spent)} counts as spent."
     )
     for part in state.parts(place):
         seen = state.spent(place, part)

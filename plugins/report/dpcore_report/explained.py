@@ -131,8 +131,8 @@ def _bound(promise: Promise, of_what: str = "") -> str:
     bound = f"at most {percent_up(promise.surest(_EVEN))}{of_what}"
     if promise.delta == 0:
         return bound
-    everything = f"everything with probability {number_up(promise.delta)}"
-    return f"{bound} (in a game that tells as much or more, and {everything})"
+    rarely = f"except with probability {number_up(promise.delta)}"
+    return f"{bound} ({rarely}, in a game that reveals at least as much)"
 
 
 def _beliefs(promise: Promise) -> dict[str, Any]:

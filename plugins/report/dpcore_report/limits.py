@@ -48,10 +48,10 @@ def public_section(model: Model) -> Section:
     if number := public_number(privacy):
         items.append(f"The number of {number}.")
     items += _rows_in_words(privacy)
-    items.append("All that was asked for: algorithm, parameters, loss, l2, budget.")
+    items.append("The settings of the run: algorithm, parameters, loss, l2, budget.")
     if privacy.get("search") is not None:
         items[-1] = (
-            "All that was asked for: the candidates of the search and how many were to be tried, "
+            "The settings of the run: the candidates of the search and how many were to be tried, "
             "loss, budget. Which candidate was chosen is part of what was released."
         )
     if model.class_weights and privacy.get("balanced") is None:
@@ -64,7 +64,8 @@ def public_section(model: Model) -> Section:
     if privacy.get("users") is not None:
         items.append("The number of users, their budgets, and who joins a round.")
     items.append(
-        "Whoever chose one of these by looking at the rows has told something of them, uncounted."
+        "Whoever chose one of these by looking at the rows has told something of them that no "
+        "budget counts."
     )
     return Section("What was taken as public", items=tuple(Item(text) for text in items))
 

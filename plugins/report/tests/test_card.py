@@ -85,9 +85,9 @@ KINDS = {
         {},
         [
             "(0.5, 1e-06)-differentially private, add-or-remove-one",
-            "50 % sure that you are in the table can become at most 62.3 % sure (in a game",
-            "at most 73.2 % sure of one (in a game that tells as much or more, and everything with "
-            "probability 2.65e-06). Under add-or-",
+            "50 % sure that you are in the table can become at most 62.3 % sure (except",
+            "at most 73.2 % sure of one (except with probability 2.65e-06, in a game that reveals "
+            "at least as much). Under add-or-",
             "For a person with 5 rows epsilon counts 5 times",
             "The number of rows is private.",
             "Charged: 0.125 of 0.25 (rho), by the zcdp filter",

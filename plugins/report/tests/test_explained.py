@@ -30,10 +30,12 @@ def test_a_value_counts_twice_under_add_or_remove_and_once_under_replace():
 
 def test_delta_is_an_exception_in_every_belief_and_grows_with_groups():
     presence, value, attack, several = Explained(0.5, 1e-6, ADD).sentences()
-    game = "in a game that tells as much or more, and everything with probability 1e-06"
+    game = "except with probability 1e-06, in a game that reveals at least as much"
     assert presence.endswith(f"at most 62.3 % sure ({game}).")
     # 1e-6 (1 + e^.5) = 2.6487e-6, rounded up.
-    assert "everything with probability 2.65e-06). Under" in value
+    assert (
+        "except with probability 2.65e-06, in a game that reveals at least as much). Under" in value
+    )
     assert "right at most 62.3 % of the time." in attack
     assert several.startswith("For a person with 5 rows epsilon counts 5 times: 50 % sure becomes")
 

@@ -30,8 +30,8 @@ def explain_command(
 ) -> None:
     """Say what (epsilon, delta) means, in odds: how sure someone can become of you, how often an
     attack is right, and what to consider when choosing. Every number is a bound, rounded to the
-    safe side; with delta > 0, how sure someone becomes is bounded in a game that tells at least as
-    much."""
+    safe side; with delta > 0, how sure someone becomes is bounded in a game that reveals at least
+    as much."""
     from dpcore.errors import InvalidInputError
     from dpcore.plugin import NeighboringRelation
     from dpcore.plugin.parts import AdditiveAccountant

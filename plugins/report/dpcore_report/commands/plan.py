@@ -118,8 +118,8 @@ def _gain(without: float, given: float | None) -> str:
     """Return a sentence on what a share is of. ``given`` : a value without privacy."""
     source = ", the median of public tables" if given is None else ""
     return (
-        "The gain is how many errors fewer a model without privacy makes than a constant "
-        f"prediction. It is assumed to make {without:.0%} of the constant's errors{source}."
+        "The gain is how many errors a model without privacy saves, compared with a constant "
+        f"prediction. It is assumed to save {1 - without:.0%} of them{source}."
     )
 
 

@@ -32,16 +32,16 @@ def evaluation_in_words(metrics: Mapping[str, Any], *, private: bool) -> list[st
     )
     lines = [_heading(metrics, private), *_in_order(accuracy, metrics)]
     if "auc_of_bins" in metrics:
-        lines.append(f"  AUC of scores in public bins {_share(metrics['auc_of_bins'])}")
+        lines.append(f"  AUC of scores in public bins: {_share(metrics['auc_of_bins'])}")
     if "macro_auc" in metrics:
         lines.append(
             f"  macro AUC, of each class against all others, in public bins of the margin over the "
-            f"next class {_share(metrics['macro_auc'])}"
+            f"next class: {_share(metrics['macro_auc'])}"
         )
     if len(metrics["recall"]) <= _MOST_CLASSES:
         lines += [
-            f"  {name}: recall {_share(recall)}, precision {_share(metrics['precision'][name])}"
-            f"{_f1(metrics, name)}"
+            f"  class {name}: recall {_share(recall)}, precision "
+            f"{_share(metrics['precision'][name])}{_f1(metrics, name)}"
             for name, recall in metrics["recall"].items()
         ]
     unit = "times the largest weight" if "largest_weight" in metrics else "rows"
@@ -113,10 +113,10 @@ def _number(metric: Mapping[str, Any]) -> str:
 
 
 def _bin(each: Mapping[str, Any], unit: str) -> str:
-    return (
-        f"probability {each['from']:g} to {each['to']:g}: about {_count(each['rows'])} {unit}, "
-        f"came true {_share(each['came_true'])}"
-    )
+    rows = f"probability {each['from']:g} to {each['to']:g}: about {_count(each['rows'])} {unit}"
+    if each["came_true"]["value"] is None:
+        return f"{rows}, too few for the noise to show how many came true"
+    return f"{rows}, came true {_share(each['came_true'])}"
 
 
 def _share(metric: Mapping[str, Any]) -> str:

@@ -52,11 +52,11 @@ def confusion_of(metrics: Mapping[str, Any]) -> list[str]:
         return [f"Which of {len(counts)} classes was taken for which: --json prints it."]
     lines = ["Test rows of each class, and the classes predicted for them, exact, WITHOUT privacy:"]
     for name, of_class in counts.items():
-        counts_told = ", ".join(f"{label} {n}" for label, n in of_class.items())
+        counts_told = ", ".join(f"{n} as {label}" for label, n in of_class.items())
         predicted = f"predicted {counts_told}" if counts_told else "no row"
         recall = _share(metrics["test_recall"][name])
         precision = _share(metrics["test_precision"][name])
-        lines.append(f"  {name}: {predicted} (recall {recall}, precision {precision})")
+        lines.append(f"  class {name}: {predicted} (recall {recall}, precision {precision})")
     return lines
 
 
@@ -71,8 +71,8 @@ def calibration_of(metrics: Mapping[str, Any]) -> list[str]:
         f"Test rows by the probability predicted of {what}, and the share for which it came "
         "true, WITHOUT privacy:",
         *(
-            f"  {bin['from']:.1f} to {bin['to']:.1f}: {bin['rows']} rows, predicted "
-            f"{bin['mean_probability']:.2%} in the mean, came true {bin['share']:.2%}"
+            f"  {bin['from']:.1f} to {bin['to']:.1f}: {bin['rows']} rows, of which "
+            f"{bin['share']:.2%} came true; predicted on average {bin['mean_probability']:.2%}"
             for bin in bins
         ),
     ]

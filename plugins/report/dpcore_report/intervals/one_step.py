@@ -54,10 +54,9 @@ _CLEAR, _MAY_LACK = 1.25, 0.6
 _MOST_CHANGE, _MOST_BIAS = 0.4, 0.1
 
 WEAK = (
-    "the noise is as large as what the rows say about some combination of the columns (the "
-    "curvature of the loss there). More rows, a larger --intervals-share or epsilon, fewer "
-    "columns, or a larger l2 would help; so would one category less of a column whose schema "
-    "lists them all"
+    "the noise hides what the rows say about some combination of the columns. More rows, a larger "
+    "--intervals-share or epsilon, fewer columns, or a larger l2 would help; so would one category "
+    "less of a column whose schema lists them all"
 )
 LONG = (
     "the last Newton step, from which they follow, is too long for its linear approximation. More "

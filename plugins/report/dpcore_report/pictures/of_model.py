@@ -28,8 +28,8 @@ _BAND = (
     "the rows as a sample."
 )
 _NO_BAND = (
-    "The model has no intervals, so that the width of the noise is not drawn: how far noise in "
-    "what was released moves coefficients goes by the rows, which only intervals ask."
+    "The width of the noise is not drawn, since the model has no intervals: how far noise moves a "
+    "coefficient depends on the rows, and only a release for intervals measures it."
 )
 
 

@@ -51,7 +51,7 @@ def test_one_release_is_charged_for_its_share_and_the_model_is_the_calibrated_on
     assert total <= Fraction(budget) * (1 + Fraction(1, 10**9))
     assert other.ledger[-1]["cost"] > model.ledger[-2]["cost"]  # The descent has what is left.
     assert model.privacy["steps"] == {"calibration": {"share": 0.2}}
-    assert "Of the same budget 0.2 was for the step calibration" in model.privacy["sentence"]
+    assert "The step calibration had 0.2 of the same budget" in model.privacy["sentence"]
     found = Calibration.of(model)
     slope, added = found.data["slope"], found.data["added"]
     said = f"The log odds were multiplied by {slope:.2f} and moved by {added:+.2f}"

@@ -28,7 +28,8 @@ def test_elsewhere_accuracy_leads():
     assert first.startswith("  accuracy 80.00%")
     assert second.startswith("  macro F1 80.09%") and second.endswith("counts the same")
     assert any(
-        line.startswith("  maybe: recall 83.33%") and "F1 79.37%" in line for line in lines_of(EVEN)
+        line.startswith("  class maybe: recall 83.33%") and "F1 79.37%" in line
+        for line in lines_of(EVEN)
     )
 
 

@@ -218,9 +218,9 @@ def test_metrics_of_several_classes_in_words():
     assert metrics_of(metrics) == words
     assert confusion_of(metrics) == [
         "Test rows of each class, and the classes predicted for them, exact, WITHOUT privacy:",
-        "  a: predicted a 3, b 1 (recall 75.00%, precision 60.00%)",
-        "  b: no row (recall undefined, precision 0.00%)",
-        "  c: predicted a 2 (recall 0.00%, precision undefined)",
+        "  class a: predicted 3 as a, 1 as b (recall 75.00%, precision 60.00%)",
+        "  class b: no row (recall undefined, precision 0.00%)",
+        "  class c: predicted 2 as a (recall 0.00%, precision undefined)",
     ]
     assert confusion_of({"test_accuracy": 1.0}) == []
     many = {"test_confusion": {str(k): {} for k in range(21)}}

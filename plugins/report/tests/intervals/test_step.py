@@ -206,7 +206,7 @@ def test_ends_of_intervals_are_held_to_the_bounds_of_the_target():
 def test_a_budget_that_is_too_small_gives_a_reason_and_no_number():
     model = fitted(epsilon=0.05)
     assert model.intervals.keys() == {"why_not"}
-    assert "The coefficients have no intervals: the noise is" in model.summary().notes[-1]
+    assert "The coefficients have no intervals: the noise hides" in model.summary().notes[-1]
     assert model.summary().coefficients[0].low is None
     with pytest.raises(InvalidInputError, match="has no intervals: the noise"):
         model.predict_interval(rows(3)[0])

@@ -105,7 +105,7 @@ def test_weights_are_in_the_file_and_the_words_of_a_model(tmp_path):
     model.save(tmp_path / "m.json")
     again = load_model(tmp_path / "m.json")
     assert again.class_weights == model.class_weights == {"0": 1.0, "1": 8.0}
-    assert "logistic (classes weighted 0 1, 1 8) loss" in repr(again)
+    assert "logistic (class weights 0: 1, 1: 8) loss" in repr(again)
     assert again.loss_parameters == {} and model.report["class_weights"]["1"] == 8.0
     of_counts = "follow from their counts"
     assert of_counts not in model.privacy["sentence"]

@@ -35,7 +35,7 @@ def test_it_is_charged_named_and_kept(tmp_path, relation):
     privacy = model.privacy
     assert privacy["steps"] == {"class-counts": {"share": 0.2}} and privacy["private"]
     assert privacy["parts_not_from_dpcore"] == ["class_counts.step:ClassCounts"]
-    assert "Of the same budget 0.2 was for the step class-counts" in privacy["sentence"]
+    assert "The step class-counts had 0.2 of the same budget" in privacy["sentence"]
     assert privacy["spent"] <= privacy["budget"]
     assert model.ledger[-1]["kind"] == "histogram"
     assert model.ledger[-1]["cost"] == pytest.approx(0.2 * privacy["budget"], rel=1e-3)
