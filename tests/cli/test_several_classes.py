@@ -45,7 +45,7 @@ def test_a_model_is_trained_shown_and_predicts_by_name(fitted, run):
     done = fitted("--test", "three.csv")
     assert done.exit_code == 0, done.stderr
     assert "softmax loss" in done.stdout and "test macro f1 1.0000" in done.stdout
-    assert "WITHOUT privacy:\n  a: predicted a " in done.stdout
+    assert "WITHOUT privacy:\n  class a: predicted " in done.stdout
     shown = run("info", "m.json").stdout
     assert "'a', 'b' or 'c' by softmax loss" in shown and "coefficients: 9" in shown
     assert "y: label, 'a', 'b' or ['c', 'c2']" in shown
