@@ -70,7 +70,7 @@ def test_the_schema_is_written_as_it_is_read():
         ({"knots": 2}, "3 to 64 knots"),
         ({"knots": 65}, "3 to 64 knots"),
         ({"knots": 8, "upper": 1.0, "lower": 1.0 - 2.0**-53}, "too near each other"),
-        ({"knots": 8, "lower": "private"}, "Expected public bounds"),
+        ({"knots": 8, "lower": "private", "scale": "log"}, "Expected public bounds"),
         ({"knots": [0, 1]}, "knots or lower and upper"),
         ({"knots": True}, "knots"),
     ],

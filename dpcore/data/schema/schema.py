@@ -152,7 +152,9 @@ class Schema(SchemaKeys):
     @property
     def curve_features(self) -> tuple[tuple[int, int], ...]:
         """First place and number of the hat functions behind each such number that has some."""
-        known = [(at, of.parts) for at, of in self._placed() if isinstance(of, Numeric)]
+        known = [
+            (at, of.parts) for at, of in self._placed() if isinstance(of, Numeric) or waits(of)
+        ]
         return tuple(
             (at + sum(part.width for part in parts[:-1]), parts[-1].width)
             for at, parts in known

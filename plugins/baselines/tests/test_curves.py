@@ -279,15 +279,11 @@ def test_runs_whose_numbers_stay_lines(words):
     assert model.schema.n_features == 3
 
 
-ONE_PRIVATE = {"z": {"kind": "numeric", "lower": "private", "upper": 1}}
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         ({"also": [Intervals(share=0.3)]}, "the step intervals asks for more than scores"),
         ({"class_weight": "balanced"}, "the step balanced asks for more"),
-        ({"columns": ONE_PRIVATE}, "the bounds of 'z' are private"),
         ({"columns": dict.fromkeys("xz", COLUMNS["x"] | {"upper": 1})}, "other than 0 and 1"),
         ({"row_norm": 0.5}, r"scaled down to a length of 0.5 \(row_norm\), where .* 1.732 long"),
     ],

@@ -35,6 +35,21 @@ def test_runs_with_curves_and_without_are_of_one_table(tmp_path):
         fit(rows, schema=schema_of(upper=9), **given)
 
 
+def test_private_bounds_with_curves_between_and_without_are_of_one_table(tmp_path):
+    path = str(tmp_path / "table.ledger")
+    TableLedger.create(path, Terms.of(20.0, 1e-5)).close()
+    age = np.random.default_rng(1).uniform(0, 8, 4000)
+    rows = pd.DataFrame({"age": age, "y": (np.abs(age - 4) < 2).astype(int)})
+    given = {"epsilon": 5.0, "delta": 1e-6, "ledger": path}
+    schema = schema_of(lower="private")
+    assert fit(rows, schema=schema, **given).schema.features[0].knots == 8
+    lines = fit(rows, schema=schema, params={"curves": "none"}, **given)
+    assert lines.schema.n_features == 2
+    assert digest_of_schema(schema_of(lower="private", knots=8)) == digest_of_schema(schema)
+    with pytest.raises(InvalidInputError, match="another schema"):
+        fit(rows, schema=schema_of(), **given)
+
+
 def test_a_norm_that_grew_with_the_hats_is_the_tables():
     lines = replace(schema_of(), norm=1.375)
     curves = replace(schema_of(knots=8), norm=math.sqrt(1.375**2 + 1))
@@ -46,7 +61,6 @@ def test_a_norm_that_grew_with_the_hats_is_the_tables():
     ("keys", "norm", "words"),
     [
         ({}, None, {"also": [Intervals(share=0.3)]}),
-        ({"lower": "private"}, None, {}),
         ({"upper": 1}, None, {}),
         ({}, 0.5, {}),
     ],

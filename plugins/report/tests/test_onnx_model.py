@@ -15,7 +15,9 @@ from dpcore.data.schema.columns import Label
 from dpcore.errors import InvalidInputError
 from dpcore.plugin.columns import transforms
 from dpcore.plugin.parts import Model
+from dpcore_report.curves.of_columns import curves_of
 from dpcore_report.exporters import content_of, exporter_of
+from dpcore_report.fitted import fitted_section
 from dpcore_report.onnx import arithmetic, columns
 from dpcore_report.onnx.hashed import files_in, values_in, with_tables
 from dpcore_report.onnx.model import graph_bytes
@@ -259,6 +261,25 @@ def test_a_fitted_model_of_truth_values_says_them_in_words_and_has_its_statement
     frame = pd.DataFrame(X, columns=[column.name for column in model.schema.features])
     said = answers(model, frame)["label"][:, 0]
     assert said.tolist() == [str(label) for label in model.predict(X)]
+
+
+def test_a_fitted_model_of_curves_between_released_bounds_is_its_graph():
+    x = np.random.default_rng(4).random(4000) * 50
+    frame = pd.DataFrame({"x": x, "label": np.where(np.abs(x - 25) < 12, "yes", "no")})
+    private = {"kind": "numeric", "lower": "private", "upper": "private"}
+    schema = Schema.from_dict({"columns": {"x": private, "label": TWO}})
+    model = fit(frame, schema=schema, epsilon=5.0, delta=1e-6, seed=3)
+    assert model.schema.features[0].knots == 8 and "x" in model.released_bounds
+    at = np.concatenate([np.linspace(-10, 60, 997), model.schema.features[0].encoding.bounds])
+    check(model, pd.DataFrame({"x": at}))
+    (curve,) = curves_of(model)
+    assert (curve.knots[0], curve.knots[-1]) == model.released_bounds["x"]
+    assert np.allclose(np.diff(curve.knots), np.diff(model.released_bounds["x"]) / 7)
+    margins = model.decision_function(pd.DataFrame({"x": curve.knots}))
+    assert np.diff(curve.added) == pytest.approx(np.diff(margins), abs=1e-2)
+    said = [item.text for item in fitted_section(model).items]
+    assert any("made curves of x:" in text for text in said)
+    assert any("Bounds released from the rows: x " in text for text in said)
 
 
 def test_a_kind_without_operators_is_refused():

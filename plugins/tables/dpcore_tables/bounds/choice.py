@@ -72,8 +72,8 @@ def bounds_of(
     """Return bounds of a column, edges of bins: the known one, and quantiles where it is ``None``.
 
     Where no rows are seen, ``NO_ROWS_SEEN`` takes the place of the quantiles. A bound that is not
-    below the other is moved away from it by the larger of 1 and the known bound's size. Two
-    quantiles that have crossed change places.
+    beyond the known one (``_is_beyond``) is moved away from it by the larger of 1 and the known
+    bound's size. Two quantiles that have crossed change places.
 
     ``counts`` : noisy, float64, of both levels of the column. ``noise`` : what was added.
     """
@@ -82,8 +82,14 @@ def bounds_of(
         return below, above
     if lower is None:
         assert upper is not None
-        return (below if below < upper else upper - max(1.0, abs(upper))), upper
-    return lower, (above if above > lower else lower + max(1.0, abs(lower)))
+        return (below if _is_beyond(-below, -upper) else upper - max(1.0, abs(upper))), upper
+    return lower, (above if _is_beyond(above, lower) else lower + max(1.0, abs(lower)))
+
+
+def _is_beyond(bound: float, known: float) -> bool:
+    """Return whether a bound is above a known one by more than a millionth of its size: there are
+    numbers enough between them for any knots."""
+    return bound - known > abs(known) / 2**20
 
 
 def are_defaults(
@@ -93,9 +99,8 @@ def are_defaults(
     seen, or none on the inner side of the known bound."""
     below, above = _quantiles(counts, noise)
     seen = _with_rows(counts[: SIZES[0]], noise).any()
-    return (
-        not seen or (lower is not None and above <= lower) or (upper is not None and below >= upper)
-    )
+    is_low = lower is not None and not _is_beyond(above, lower)
+    return not seen or is_low or (upper is not None and not _is_beyond(-below, -upper))
 
 
 def rows_seen(coarse: np.ndarray, noise: CountNoise) -> np.ndarray:

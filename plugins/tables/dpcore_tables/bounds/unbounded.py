@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.columns import Encoding, Entry, FeatureColumn, Label, Numeric, transforms
 from dpcore_tables.bounds.bins import LARGEST
+from dpcore_tables.kinds.curve import Curve, require_knots
+from dpcore_tables.kinds.even_hats import EvenHats
 
 __all__ = [
     "Unbounded",
@@ -25,12 +27,14 @@ _BOUNDS = ("lower", "upper")
 @dataclass(frozen=True, slots=True)
 class Unbounded(FeatureColumn):
     """A number whose bounds, or one of them, are released before rows are encoded: it is a
-    ``Numeric`` then, and has the same features. Until then rows hold the number itself.
+    ``Numeric`` then, or with ``knots`` a ``Curve``, and has as many features. Until then rows hold
+    the number itself. Hats follow from the number between its bounds, released ones too.
 
     Parameters
     ----------
     lower, upper : ``None`` for a private one. A known one lies within the public range that bounds
         are looked for in.
+    knots : of its hats; 0 for none.
     """
 
     kind: ClassVar[str] = "numeric"
@@ -40,23 +44,36 @@ class Unbounded(FeatureColumn):
     fill: float | None = None
     indicator: bool = False
     missing: tuple[str, ...] = ()
+    knots: int = 0
 
     def __post_init__(self) -> None:
         _check_known(self)
+        if self.knots:
+            require_knots(self.name, self.knots)
+        if self.knots and self.indicator and self.fill is None:
+            raise InvalidInputError(
+                f"Expected a fill of column {self.name!r} beside its indicator: knots between "
+                "private bounds are of a number in every row."
+            )
 
     @property
     def encoding(self) -> Encoding:
-        return Encoding(transforms.Number(), ((transforms.Held(),),), self.fill, self.indicator)
+        places = tuple(float(k) for k in range(self.knots))  # of nobody: bounds are not there yet
+        hats = ((EvenHats(places),),) if places else ()
+        chains = (transforms.Held(),), *hats
+        return Encoding(transforms.Number(), chains, self.fill, self.indicator)
 
     def between(self, lower: float, upper: float) -> Numeric:
         """Return the column with bounds."""
-        return Numeric(self.name, lower, upper, self.fill, self.indicator, missing=self.missing)
+        line = Numeric(self.name, lower, upper, self.fill, self.indicator, missing=self.missing)
+        return Curve.of(line, self.knots) if self.knots else line
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "kind": self.kind,
             **_written(self),
             **self.empty_keys(self.fill, self.indicator, self.missing),
+            **({"knots": self.knots} if self.knots else {}),
         }
 
 
@@ -104,14 +121,20 @@ def has_private_bounds(entry: Entry) -> bool:
 
 def unbounded_from(name: str, entry: Entry) -> Unbounded:
     for key in ("bins", "knots", "scale"):
-        if key in entry.data:
+        if key in entry.data and not (key == "knots" and _are_counted(entry.data)):
             raise InvalidInputError(
                 f"Expected public bounds, not private ones, beside {key} in {entry.where}: "
                 "private bounds are of a number on a linear scale."
             )
     bounds = _known("lower", entry), _known("upper", entry)
     flags = entry.flag("indicator"), entry.words("missing")
-    return Unbounded(name, *bounds, entry.number_or_none("fill"), *flags)
+    knots = require_knots(name, entry.whole("knots")) if "knots" in entry.data else 0
+    return Unbounded(name, *bounds, entry.number_or_none("fill"), *flags, knots)
+
+
+def _are_counted(data: Mapping[str, Any]) -> bool:
+    """Return whether the knots of a column are a number of them, between its bounds."""
+    return isinstance(data.get("knots"), int)
 
 
 def unbounded_label_from(name: str, entry: Entry) -> UnboundedLabel:
@@ -132,7 +155,7 @@ def with_private_bounds(data: Any) -> Any:
     has still to be filled in."""
     if not isinstance(data, Mapping) or data.get("kind") != Numeric.kind:
         return data
-    if any(key in data for key in ("bins", "knots")):
+    if "bins" in data or "knots" in data and not _are_counted(data):
         return data
     unknown = Entry.PLACEHOLDER
     missing = [key for key in _BOUNDS if data.get(key, unknown) == unknown]

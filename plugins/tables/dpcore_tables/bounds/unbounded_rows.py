@@ -60,8 +60,8 @@ class UnboundedRows:
 
 
 def bounded_rows(dataset: Dataset, schema: Schema) -> Dataset:
-    """Return the data set as the bounded schema encodes it, to the bit; or with the hat functions
-    of the numbers to which the schema gives some."""
+    """Return the data set as the bounded schema encodes it, to the bit, with the hat functions of
+    the numbers to which the schema gives some."""
     if not dataset.schema.unbounded:
         return replace(dataset, X=curved(dataset.X, schema), schema=schema)
     y = dataset.y
@@ -70,6 +70,8 @@ def bounded_rows(dataset: Dataset, schema: Schema) -> Dataset:
     X, places = dataset.X, _places(dataset.schema)
     if places:
         X = _encoded(X, schema, places)
+    if schema.curve_features:
+        X = curved(X, schema)
     return replace(dataset, X=X, y=y, schema=schema)
 
 
@@ -78,7 +80,8 @@ def _encoded(X: Rows, schema: Schema, places: Mapping[str, int]) -> Rows:
     for column in schema.features:
         if column.name in places:
             cells = numbers[:, places[column.name]]
-            numbers[:, places[column.name]] = Table.on_grid(features_of(column.encoding, cells)[0])
+            held = held_of(column.encoding)
+            numbers[:, places[column.name]] = Table.on_grid(features_of(held, cells)[0])
     rows: Any = numbers.astype(np.float32)
     if isinstance(X, CodedRows):
         rows = CodedRows(X.layout, rows, X.codes)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.columns import Encoding, Entry, Numeric, transforms
 from dpcore_tables.kinds.even_hats import EvenHats
 
-if TYPE_CHECKING:
-    from dpcore import Schema
-
-__all__ = ["KNOTS", "Curve", "curve_from", "with_curves"]
+__all__ = ["KNOTS", "Curve", "curve_from", "require_knots"]
 
 KNOTS = 8
 """Hats of a curve that nobody chose: sixteen were no better on any development table, and four too
@@ -36,15 +33,18 @@ class Curve(Numeric):
 
     def __post_init__(self) -> None:
         Numeric.__post_init__(self)
-        if not _FEWEST <= self.knots <= _MOST:
-            raise InvalidInputError(
-                f"Expected {_FEWEST} to {_MOST} knots beside the bounds of column {self.name!r}."
-            )
+        require_knots(self.name, self.knots)
         places = self._places
         if not all(low < high for low, high in pairwise(places)):
             raise InvalidInputError(
                 f"The bounds of column {self.name!r} are too near each other for knots between."
             )
+
+    @classmethod
+    def of(cls, line: Numeric, knots: int) -> Self:
+        """Return a number with so many knots."""
+        keys = line.lower, line.upper, line.fill, line.indicator, line.scale, line.missing
+        return cls(line.name, *keys, knots)
 
     @property
     def _places(self) -> tuple[float, ...]:
@@ -66,6 +66,15 @@ class Curve(Numeric):
         return Numeric.to_dict(self) | {"knots": self.knots}
 
 
+def require_knots(column: str, knots: int) -> int:
+    """Return a number of knots; InvalidInputError where a column cannot have so many."""
+    if not _FEWEST <= knots <= _MOST:
+        raise InvalidInputError(
+            f"Expected {_FEWEST} to {_MOST} knots beside the bounds of column {column!r}."
+        )
+    return knots
+
+
 def curve_from(name: str, entry: Entry) -> Curve:
     """Return the column of a table of keys with public bounds and a number of knots."""
     return Curve(
@@ -78,33 +87,3 @@ def curve_from(name: str, entry: Entry) -> Curve:
         entry.words("missing"),
         entry.whole("knots"),
     )
-
-
-def with_curves(schema: Schema, knots: int = KNOTS) -> Schema:
-    """Return the schema with so many knots beside every number between public bounds that has
-    none: what fits take for curves, where the signal is large enough.
-
-    Parameters
-    ----------
-    schema : of named columns. Numbers in bins or between knots that somebody chose stay as they
-        are, and so do those from 0 to 1: mostly truth values, whose hats would be noise.
-    knots : from 3 to 64.
-
-    Examples
-    --------
-    >>> from dpcore import Schema
-    >>> from dpcore_tables.schemas import with_curves
-    >>> columns = {
-    ...     "age": {"kind": "numeric", "lower": 17, "upper": 90},
-    ...     "income": {"kind": "label", "classes": ["low", "high"]},
-    ... }
-    >>> with_curves(Schema.from_dict({"columns": columns})).n_features  # a line, 8 hats, 1
-    10
-    """
-    columns = tuple(
-        Curve(c.name, c.lower, c.upper, c.fill, c.indicator, c.scale, c.missing, knots)
-        if type(c) is Numeric and (c.lower, c.upper) != (0.0, 1.0)
-        else c
-        for c in schema.columns
-    )
-    return replace(schema, columns=columns)
