@@ -152,13 +152,10 @@ class Schema(SchemaKeys):
     @property
     def curve_features(self) -> tuple[tuple[int, int], ...]:
         """First place and number of the hat functions behind each such number that has some."""
-        known = [
-            (at, of.parts) for at, of in self._placed() if isinstance(of, Numeric) or waits(of)
-        ]
         return tuple(
-            (at + sum(part.width for part in parts[:-1]), parts[-1].width)
-            for at, parts in known
-            if parts[-1].width > 1
+            (at + sum(part.width for part in of.parts[:-1]), of.parts[-1].width)
+            for at, of in self._placed()
+            if (isinstance(of, Numeric) or waits(of)) and of.parts[-1].width > 1
         )
 
     def _placed(self) -> zip[tuple[int, FeatureColumn]]:

@@ -154,6 +154,12 @@ class EngineFacts:
     reads_registered: bool = fact(
         TRUTH, "True where its processes also load data sets by name (`Registered`).", False
     )
+    with_curves: Callable[..., Any] | None = fact(
+        Method(("schema",)),
+        "Returns an engine of the same rows, whose numbers have the hat functions of the schema; "
+        "`None` where it makes none of rows that it has read.",
+        None,
+    )
     executor: Callable[..., Any] | None = fact(
         Method(("address", "workers"), of_class=True),
         "A class method: lends (`with`) a `concurrent.futures.Executor` of its processes, so many "

@@ -81,11 +81,16 @@ class DaskEngine:
         Raises DataError where one has changed, and EngineError where the cluster is lost; no
         further question is answered then.
         """
+        return self.sum(query)
+
+    def sum(self, query: Query, curves: Schema | None = None) -> np.ndarray:
+        """Return ``answer``; ``curves`` : the schema whose hat functions the rows' numbers have,
+        ``None`` for the rows as they were read."""
         if self._ended is not None:
             raise self._ended
         total: Any = query.start()
         try:
-            parts = self._shares.sums(query, self._seals)
+            parts = self._shares.sums((query, curves), self._seals)
         except (DataError, EngineError) as error:
             self._ended = error
             raise
@@ -97,16 +102,38 @@ class DaskEngine:
         """Return an engine over no rows, which loads what answers need on every worker."""
         return _NoRows(self)
 
-    def dry_run(self, query: Query) -> None:
-        self._shares.dry_run(query, self._seals)
+    def dry_run(self, query: Query, curves: Schema | None = None) -> None:
+        self._shares.dry_run((query, curves), self._seals)
+
+    def with_curves(self, schema: Schema) -> _WithCurves:
+        """Return an engine over the same rows, whose numbers have the hat functions of the schema,
+        all of them made now.
+
+        Raises InvalidInputError for rows that cannot have them, and as ``answer``.
+        """
+        self._shares.make_hats(schema, self._seals)
+        return _WithCurves(self, schema)
+
+
+class _WithCurves:
+    """The rows of an engine with hat functions; they are let go of with it."""
+
+    def __init__(self, whole: DaskEngine, schema: Schema) -> None:
+        self._whole, self._schema = whole, schema
+
+    def answer(self, query: Query) -> np.ndarray:
+        return self._whole.sum(query, self._schema)
+
+    def without_rows(self) -> _NoRows:
+        return _NoRows(self._whole, self._schema)
 
 
 class _NoRows:
     """The answers of no rows."""
 
-    def __init__(self, whole: DaskEngine) -> None:
-        self._whole = whole
+    def __init__(self, whole: DaskEngine, curves: Schema | None = None) -> None:
+        self._whole, self._curves = whole, curves
 
     def answer(self, query: Query) -> np.ndarray:
-        self._whole.dry_run(query)
+        self._whole.dry_run(query, self._curves)
         return query.start()

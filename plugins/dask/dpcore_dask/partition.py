@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -27,6 +27,7 @@ from dpcore_dask.kept import KeptFile, allow_files
 from dpcore_dask.mmap_store import MmapStore
 from dpcore_dask.versions import require_versions
 from dpcore_dask.wire import packed, unpacked
+from dpcore_tables.curves import curved
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Block
@@ -58,10 +59,11 @@ class Facts:
 
 @dataclass(frozen=True)
 class Opened:
-    """The rows of a partition. ``stamp`` : of where they are from, as it was when they were read.
-    ``mmap_store`` : has what is kept of each row beside its cells. ``store`` : the file of rows
-    that cannot be read again from where they are from."""
+    """The rows of a partition, ``X`` encoded and in a table. ``stamp`` : of where they are from, as
+    it was when they were read. ``mmap_store`` : has what is kept of each row beside its cells.
+    ``store`` : the file of rows that cannot be read again from where they are from."""
 
+    X: Any = field(repr=False)
     table: Table
     facts: Facts
     stamp: Hashable
@@ -79,6 +81,20 @@ class Opened:
             finally:
                 self._settle(piece.blocks)
         return total
+
+    def with_hats(self, schema: Schema) -> Opened:
+        """Return the same rows, whose numbers have the hat functions of the schema: their cells are
+        the same, and where those are kept."""
+        labels = [block.y for block in self.table.blocks]
+        table = Table.from_matrix(
+            curved(self.X, schema),
+            np.concatenate([np.zeros(0), *labels]),
+            row_norm=min(schema.row_norm, schema.raw_norm_bound),
+            raw_norm_bound=schema.raw_norm_bound,
+            capacity=schema.capacity,
+            keep=self.mmap_store.lay,
+        )
+        return replace(self, table=table, facts=replace(self.facts, schema=schema))
 
     def settle(self) -> None:
         """Put what is kept of each row beside its cells in the mapped file, out of memory."""
@@ -128,6 +144,7 @@ class Partition:
         self._source, self._held, self._sent = source, held, sent
         self._lock = threading.Lock()
         self._open: Opened | None = None
+        self._with_hats: Opened | None = None
         self._failed: DpcoreError | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -148,23 +165,39 @@ class Partition:
         with self._lock:
             return self._opened().facts
 
-    def dry_run(self, query: Query, seal: str) -> None:
+    def dry_run(self, query: Query, seal: str, curves: Schema | None = None) -> None:
         """Load what an answer needs; the rows are not asked. Raises KernelError, and DataError as
         ``answer`` does."""
         with self._lock:
-            none = LocalEngine(self._as_sealed(seal).table, threads=1).without_rows()
+            none = LocalEngine(self._with(curves, seal).table, threads=1).without_rows()
         TableSession.load_now(lambda: none.answer(query))
 
-    def answer(self, query: Query, seal: str) -> np.ndarray:
+    def make_hats(self, seal: str, curves: Schema) -> None:
+        """Make the hat functions of the schema. Raises InvalidInputError for rows that cannot have
+        them, and DataError as ``answer`` does."""
+        with self._lock:
+            self._with(curves, seal)
+
+    def answer(self, query: Query, seal: str, curves: Schema | None = None) -> np.ndarray:
         """Return the sum over the partition's rows, int64, without what ``query`` starts from.
+        ``curves`` : the schema whose hat functions numbers have; ``None`` : the rows as they are.
 
         Raises DataError unless the partition is what had that seal, before the sum and after it.
         """
         with self._lock, nullcontext() if LocalEngine.may_overlap(query) else _ALONE:
-            opened = self._as_sealed(seal)
+            opened = self._with(curves, seal)
             part = opened.sum(query)
             self._require(self._source.stamp() == opened.stamp)
         return part
+
+    def _with(self, curves: Schema | None, seal: str) -> Opened:
+        """Return the partition as sealed, with the hat functions of a schema."""
+        opened = self._as_sealed(seal)
+        if curves is None:
+            return opened
+        if self._with_hats is None or self._with_hats.facts.schema != curves:
+            self._with_hats = opened.with_hats(curves)
+        return self._with_hats
 
     def _require(self, same: bool) -> None:
         if not same:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpcore.errors import EngineError
 from dpcore_dask import tasks
@@ -23,8 +23,13 @@ from dpcore_dask.wire import packed, unpacked
 if TYPE_CHECKING:
     from distributed import Client, Future
 
+    from dpcore import Schema
+    from dpcore.plugin.parts import Query
     from dpcore_dask.partition import Facts, Source
     from dpcore_dask.tasks import Outcome
+
+    Asked: TypeAlias = tuple[Query, Schema | None]
+    """A query, and the schema whose hat functions numbers have for it."""
 
 __all__ = ["Shares", "outcomes_of"]
 
@@ -58,13 +63,17 @@ class Shares:
         alone = [("", [place]) for place in range(len(self._partitions))]
         return [found for (found,) in self._asked(alone, tasks.facts, [() for _ in alone])]
 
-    def dry_run(self, query: Any, seals: Sequence[str]) -> None:
+    def dry_run(self, asked: Asked, seals: Sequence[str]) -> None:
         """Have every worker load what an answer needs."""
-        self._of_each(tasks.dry_run, query, seals)
+        self._of_each(tasks.dry_run, asked, seals)
 
-    def sums(self, query: Any, seals: Sequence[str]) -> list[Any]:
+    def make_hats(self, schema: Schema, seals: Sequence[str]) -> None:
+        """Have hat functions of the schema made of the numbers of all partitions."""
+        self._of_each(tasks.make_hats, schema, seals)
+
+    def sums(self, asked: Asked, seals: Sequence[str]) -> list[Any]:
         """Return sums that together are over all partitions."""
-        return self._of_each(tasks.answer, query, seals)
+        return self._of_each(tasks.answer, asked, seals)
 
     def _opened(self, sources: Sequence[Source]) -> list[Future]:
         """Return the partitions, the same number for each thread of a cluster, so that none waits
@@ -78,11 +87,11 @@ class Shares:
         _unbind(self._client, partitions)
         return partitions
 
-    def _of_each(self, task: Callable[..., bytes], query: Any, seals: Sequence[str]) -> list[Any]:
+    def _of_each(self, task: Callable[..., bytes], asked: Any, seals: Sequence[str]) -> list[Any]:
         if not self._dealt:
             with lost_is_told():
                 self._dealt = self._deal()
-        sent = packed(query)
+        sent = packed(asked)
         given = [(sent, [seals[place] for place in places]) for _, places in self._dealt]
         return self._asked(self._dealt, task, given)
 

@@ -53,7 +53,7 @@ class RegisteredSource:
         part = part_of(whole, self.place, self.count)
         stated = part.rows_dropped, part.typed_by is not None, _seal(whole), part.is_generated
         table, facts = part.table(), Facts(part.schema, part.n_units, *stated)
-        return Opened(table, facts, None, new_mmap_store(table.n_rows))
+        return Opened(part.X, table, facts, None, new_mmap_store(table.n_rows))
 
 
 def load_whole(name: str) -> Dataset:

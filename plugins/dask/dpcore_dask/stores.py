@@ -80,7 +80,7 @@ def opened_store(
     stated = counted, description.rows_dropped, description.is_typed
     seal, of_rows = _seal(description, stamp), (description.read_by, description.claim)
     facts = Facts(schema, *stated, seal, False, *of_rows)
-    return Opened(table, facts, stamp, mmap_store, file)
+    return Opened(X, table, facts, stamp, mmap_store, file)
 
 
 def _one_schema(schema: Schema) -> Schema:

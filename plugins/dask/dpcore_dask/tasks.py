@@ -19,6 +19,7 @@ from dpcore_dask.wire import packed, require_unregistered, unpacked
 __all__ = [
     "Outcome",
     "answer",
+    "make_hats",
     "facts",
     "hold_partition",
     "names",
@@ -74,18 +75,34 @@ def facts(partitions: Sequence[Partition]) -> bytes:
     return _outcome(lambda: [partition.facts() for partition in partitions])
 
 
-def dry_run(partitions: Sequence[Partition], query: bytes, seals: Sequence[str]) -> bytes:
-    return _outcome(lambda: partitions[0].dry_run(unpacked(query), seals[0]))
+def dry_run(partitions: Sequence[Partition], asked: bytes, seals: Sequence[str]) -> bytes:
+    def work() -> None:
+        query, curves = unpacked(asked)
+        partitions[0].dry_run(query, seals[0], curves)
+
+    return _outcome(work)
 
 
-def answer(partitions: Sequence[Partition], query: bytes, seals: Sequence[str]) -> bytes:
-    """Return the sum over the rows of several partitions, each looked at once."""
+def make_hats(partitions: Sequence[Partition], schema: bytes, seals: Sequence[str]) -> bytes:
+    """Make the hat functions of the schema of the numbers of several partitions."""
+
+    def work() -> None:
+        curves = unpacked(schema)
+        for partition, seal in zip(partitions, seals, strict=True):
+            partition.make_hats(seal, curves)
+
+    return _outcome(work)
+
+
+def answer(partitions: Sequence[Partition], asked: bytes, seals: Sequence[str]) -> bytes:
+    """Return the sum over the rows of several partitions, each looked at once. ``asked`` : a query,
+    and the schema whose hat functions numbers have for it, ``None`` for the rows as they are."""
 
     def work() -> np.ndarray:
-        asked = unpacked(query)
-        total = np.zeros_like(asked.start())
+        query, curves = unpacked(asked)
+        total = np.zeros_like(query.start())
         for partition, seal in zip(partitions, seals, strict=True):
-            total += partition.answer(asked, seal)
+            total += partition.answer(query, seal, curves)
         require_unregistered(Partition)  # Else Dask may have moved another one here.
         return total
 

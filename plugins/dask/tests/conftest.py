@@ -101,5 +101,5 @@ def opened(cluster, schema):
         return engines[-1]
 
     yield opened
-    for engine in engines:
+    for engine in reversed(engines):  # Each gives back the level of the log that it found.
         engine.close()

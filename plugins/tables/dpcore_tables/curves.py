@@ -42,10 +42,10 @@ _BOUNDED = (Numeric, Label)
 def fitted_with_curves(run: Any, fit: Callable[[Any], Model]) -> Model:
     """Return the model of a run whose numbers have hat functions (``FileLoader.with_curves``).
 
-    Where none can be had the run is as it was: rows that an engine reads itself, blocks that the
-    caller made, rows that are scaled down. So it is beside steps that ask for more than scores,
-    such as intervals: of nine features in the place of one they would hold more noise. Where curves
-    were asked for by ``curves=all`` that is refused by InvalidInputError.
+    Where none can be had the run is as it was: blocks that the caller made, rows that are scaled
+    down, an engine that reads rows itself and makes no hats. So it is beside steps that ask for
+    more than scores, such as intervals: of nine features in the place of one they would hold more
+    noise. Where curves were asked for by ``curves=all`` that is refused by InvalidInputError.
 
     Where bounds are private, how many hats there are follows from the schema, before anything is
     released, and hats themselves from the bounds, once these are. Whether hats count is decided
@@ -54,9 +54,10 @@ def fitted_with_curves(run: Any, fit: Callable[[Any], Model]) -> Model:
     rows, lines = run.dataset, run.dataset.schema
     schema = curved_schema(lines)
     is_here = type(rows) is Dataset and run.engine is None and run.table is None
+    makes_hats = run.engine is not None and run.plan.engine_facts.with_curves is not None
     steps = {step.name for step in run.plan.settings.also}
     reasons = {
-        "an engine reads the rows itself, or they are no table's": not is_here,
+        "an engine reads the rows itself, or they are no table's": not (is_here or makes_hats),
         f"the step {', '.join(sorted(steps - _BESIDE))} asks for more than scores of rows": bool(
             steps - _BESIDE
         ),
@@ -67,6 +68,9 @@ def fitted_with_curves(run: Any, fit: Callable[[Any], Model]) -> Model:
     if any(reasons.values()):
         _refuse_if_asked(run, next(reason for reason in reasons if reasons[reason]))
         return fit(run)
+    if makes_hats:
+        engine, known = run.engine.with_curves(schema), replace(rows, schema=schema)
+        return _straightened(fit(replace(run, dataset=known, engine=engine)), lines)
     held_out = None if run.held_out is None else _with_hats(run.held_out)
     model = fit(replace(run, dataset=_with_hats(rows), held_out=held_out))
     return _straightened(model, lines)
