@@ -2,8 +2,8 @@
 
 The known bounds are those of the shipped schemas; the private ones are of the same columns but for
 0 and 1, released in each fit out of its own budget. Both fit the same rows, drawn anew for each
-pair of fits, and are scored on the fifth that is left. Noise and splits come from seeds. Known
-bounds bring curves, which private ones do not.
+pair of fits, and are scored on the fifth that is left. Noise and splits come from seeds. Both have
+curves, between quantiles where bounds are private.
 
     python bench/private_bounds.py [--fits 10] [--out bench/results/private_bounds.csv]
 """

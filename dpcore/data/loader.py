@@ -84,8 +84,8 @@ class FileLoader:
     bounded : of a Dataset with columns whose bounds were released, and the schema that has them,
         returns the rows encoded.
         Or those of a Dataset whose numbers get hat functions, by the schema that has these.
-    with_curves : of a run without an engine yet, and what fits it, returns the model of the run
-        whose numbers have hat functions; without them again where they count for nothing.
+    with_curves : of a run that has not begun, and what fits it, returns the model of the run whose
+        numbers have hat functions; without them again where they count for nothing.
     unbounded_rows : of such a Dataset before, returns an engine over those columns' numbers alone.
     rows_of_part : of a Dataset and ``"column=level"``, returns the rows of that level. Others are
         in none of them, on which parallel composition rests.
