@@ -14,8 +14,8 @@ import dpcore
 from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, RowCount
-from dpcore.plugin.engines import Files
-from dpcore.plugin.parts import Dataset, LocalEngine, Logistic
+from dpcore.plugin.engines import Files, Registered
+from dpcore.plugin.parts import Dataset, LocalEngine, Logistic, load_registry
 from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_dask.engine import DaskEngine
 from dpcore_dask.files import FileSource
@@ -178,6 +178,34 @@ def test_several_classes_and_numbers_follow_curves_by_wish(cluster, folder):
 
 def _columns():
     return {c.pop("name"): c for c in SCHEMA.to_dict()["columns"]}
+
+
+@pytest.mark.slow
+def test_units_in_one_file_each_take_curves_by_wish(cluster, folder):
+    for place, path in enumerate(sorted(folder.glob("*.parquet"))):
+        rows = pd.read_parquet(path)
+        rows.assign(who=place * 10**6 + np.arange(len(rows)) // 3).to_parquet(path)
+    schema = SCHEMA.with_units("who", 2, unit_in_one_file=True)
+    asked = {"schema": schema, "epsilon": 4.0, "seed": 7, "params": {"curves": "all"}}
+    local = dpcore.fit(folder, **asked)
+    there = dpcore.fit(folder, engine=f"dask:{cluster.scheduler_address}", **asked)
+    assert local.schema.n_features == BENT.n_features and np.array_equal(there.w, local.w)
+
+
+@pytest.mark.slow
+def test_a_registered_data_set_takes_curves(cluster):
+    source = Registered("census-sim", cluster.scheduler_address)
+    engine = DaskEngine.open(source, None, None)
+    try:
+        data = load_registry().load("dataset", "census-sim")()
+        schema = curved_schema(data.schema)
+        bent = engine.with_curves(schema)
+        whole = replace(data, X=curved(data.X, schema), schema=schema)
+        local = LocalEngine(whole.table(), threads=1)
+        for query in queries_of(schema):
+            assert np.array_equal(bent.answer(query), local.answer(query))
+    finally:
+        engine.close()
 
 
 def test_what_curves_cannot_be_of_is_refused_before_a_charge(cluster, folder):

@@ -168,8 +168,7 @@ def test_a_registered_data_set_is_cut_into_blocks(cluster, equal):
 
 @pytest.mark.slow
 def test_a_run_on_a_data_set_by_name_states_the_same(cluster):
-    lines = {"steps": 2, "curves": "none"}  # which rows at hand have, and a cluster has not
-    asked = {"algo": "dp-gd", "epsilon": 1.0, "seed": 7, "params": lines}
+    asked = {"algo": "dp-gd", "epsilon": 1.0, "seed": 7, "params": {"steps": 2}}
     engines = "local", f"dask:{cluster.scheduler_address}"
     here, there = (
         Run.train(make_plan(Settings(engine=engine, **asked)), DataRequest("census-sim"))
@@ -177,6 +176,7 @@ def test_a_run_on_a_data_set_by_name_states_the_same(cluster):
     )
     assert np.array_equal(here.model.w, there.model.w)
     assert here.model.privacy == there.model.privacy and here.facts == there.facts
+    assert here.model.schema.curve_features  # as rows at hand have them
 
 
 _UNITS = {"unit": "id", "rows_per_unit": 2, "unit_in_one_file": True}
