@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 
 from dpcore import Calibration, Evaluation, Intervals, OneVsRest, Schema, Unit, fit
 from dpcore.plugin import InvalidInputError, NeighboringRelation, Problem
-from dpcore.plugin.parts import LocalEngine, Table, load_registry
+from dpcore.plugin.parts import LocalEngine, Table, dataset_from_arrays, load_registry
 from dpcore_baselines.descent.curves import Curves
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.losses.hinge import HingeSvm
@@ -23,6 +24,7 @@ from dpcore_tables.schemas import with_curves
 from dpcore_tables.store import convert
 
 RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
+REPLACE = NeighboringRelation.REPLACE_ONE
 PROBLEM = Problem(
     HingeSvm(),
     0.0,
@@ -329,6 +331,44 @@ def test_no_budget_is_too_small_for_curves_that_is_not_for_lines():
     assert model.schema == schema
     with pytest.raises(InvalidInputError, match="does not fit the 64-bit grid"):
         fit(rows, schema=schema, epsilon=1e-7, params={"curves": "all"})
+
+
+def test_sums_of_a_descent_hold_their_sensitivity_between_released_bounds():
+    """Of tables that differ in one row, in whole numbers, with hats and without."""
+    private = {"kind": "numeric", "lower": "private", "upper": "private"}
+    label = {"y": {"kind": "label", "classes": [0, 1]}}
+    waiting = with_curves(Schema.from_dict({"columns": {"x": private, "z": private, **label}}))
+    x, z = [column.between(-0.5, 0.75 + 2.0**-5) for column in waiting.unbounded]
+    schema = replace(waiting, columns=(x, z, waiting.label))
+    assert not schema.unbounded and schema.curve_features == waiting.curve_features
+    rows, most = bent_rows(100), 0.0
+    problem = replace(PROBLEM, n_features=19, numbers=(0, 9), curves=schema.curve_features)
+    problem = replace(problem, raw_norm_bound=schema.raw_norm_bound, row_norm=schema.row_norm)
+    for odd in ([1e300, 0.75 + 2.0**-5, 1], [-0.5, 0.1, 0], [0.25, -3.0, 1]):
+        tables = {"all": [*rows.values.tolist(), odd], "less": rows.values.tolist()}
+        tables["other"] = [*rows.values.tolist(), [0.75, -0.25, 1 - odd[2]]]
+        engines = {
+            name: LocalEngine(
+                dataset_from_arrays(pd.DataFrame(cells, columns=[*"xzy"]), schema=schema).table()
+            )
+            for name, cells in tables.items()
+        }
+        for asked in ("all", "none"):
+            curves = Curves.of(problem, 1e5, 0.0, asked)
+            scales = np.full(curves.kept.size, 64)
+            map_ = Standardization(scales, np.zeros_like(scales), None)
+            w = np.linspace(-4, 4, 19)[curves.kept]
+            gradients = curves.gradients(StandardizedGradientSum, w, map_, 0.1, 1.0)
+            for query in (curves.moments(0.5, 1.0), curves.moments(9.0, 1.0), gradients):
+                found = {name: engine.answer(query) for name, engine in engines.items()}
+                for other, relation in (("less", RELATION), ("other", REPLACE)):
+                    stated = query.sensitivity(relation)
+                    change = (found["all"] - found[other]).tolist()
+                    square = sum(step**2 for step in change)
+                    bound = (Fraction(stated.bound) * 2**stated.grid_bits) ** 2
+                    assert square <= bound
+                    most = max(most, float(Fraction(square) / bound))
+    assert 0.98 < most
 
 
 @pytest.mark.parametrize("kept", [(0, 0), (1, 0), (-1,), (20,), (0.5,)])

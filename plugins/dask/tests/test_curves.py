@@ -14,13 +14,13 @@ import dpcore
 from dpcore import Schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem, RowCount
-from dpcore.plugin.engines import Files, Registered
-from dpcore.plugin.parts import Dataset, LocalEngine, Logistic, load_registry
+from dpcore.plugin.engines import Files
+from dpcore.plugin.parts import Dataset, LocalEngine, Logistic
 from dpcore_baselines.queries.moments import ColumnMoments
 from dpcore_dask.engine import DaskEngine
 from dpcore_dask.files import FileSource
 from dpcore_dask.partition import Partition
-from dpcore_tables.curves import curved, curved_schema, with_curves
+from dpcore_tables.schemas import with_curves
 from dpcore_tables.store import convert
 
 SCHEMA = Schema.from_toml("""
@@ -30,7 +30,7 @@ pay = { kind = "numeric", lower = -1, upper = 3, fill = 0.5, indicator = true }
 city = { kind = "categorical", categories = ["Bern", "Basel"] }
 y = { kind = "label", classes = ["no", "yes"] }
 """)
-BENT = curved_schema(SCHEMA)
+BENT = with_curves(SCHEMA)
 SIZES = (900, 0, 17_000, 1, 1500)
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 
@@ -64,24 +64,22 @@ def queries_of(schema):
     yield from (RowCount("l2"), ColumnMoments(problem, 0.7), ClippedGradientSum(problem, w, 0.5))
 
 
-def at_hand(X, y, schema):
-    data = Dataset("rows", X, y, schema)
-    return LocalEngine(replace(data, X=curved(X, BENT), schema=BENT).table(), threads=1)
+def at_hand(folder, schema):
+    """Return an engine over the rows, encoded with their hats at once."""
+    return LocalEngine(Dataset.from_file(folder, schema).table(), threads=1)
 
 
 def test_sums_over_hats_are_those_of_one_thread(cluster, opened, folder):
-    engine, data = opened(folder, SCHEMA), Dataset.from_file(folder, SCHEMA)
-    bent, local = engine.with_curves(BENT), at_hand(data.X, data.y, SCHEMA)
+    engine = opened(folder, SCHEMA)
+    bent, local = engine.with_curves(BENT), at_hand(folder, BENT)
     for query in queries_of(BENT):
         assert np.array_equal(bent.answer(query), local.answer(query))
         assert np.array_equal(bent.without_rows().answer(query), query.start())
     few = with_curves(SCHEMA, 5)
     others, query = engine.with_curves(few), ColumnMoments(problem_of(few), 0.7)
-    data_of_few = replace(data, X=curved(data.X, few), schema=few)
-    of_few = LocalEngine(data_of_few.table(), threads=1).answer(query)
-    assert np.array_equal(others.answer(query), of_few)
+    assert np.array_equal(others.answer(query), at_hand(folder, few).answer(query))
     # The rows as they were read are still asked as such.
-    lines = LocalEngine(data.table(), threads=1)
+    lines = at_hand(folder, SCHEMA)
     for query in queries_of(SCHEMA):
         assert np.array_equal(engine.answer(query), lines.answer(query))
 
@@ -192,22 +190,6 @@ def test_units_in_one_file_each_take_curves_by_wish(cluster, folder):
     assert local.schema.n_features == BENT.n_features and np.array_equal(there.w, local.w)
 
 
-@pytest.mark.slow
-def test_a_registered_data_set_takes_curves(cluster):
-    source = Registered("census-sim", cluster.scheduler_address)
-    engine = DaskEngine.open(source, None, None)
-    try:
-        data = load_registry().load("dataset", "census-sim")()
-        schema = curved_schema(data.schema)
-        bent = engine.with_curves(schema)
-        whole = replace(data, X=curved(data.X, schema), schema=schema)
-        local = LocalEngine(whole.table(), threads=1)
-        for query in queries_of(schema):
-            assert np.array_equal(bent.answer(query), local.answer(query))
-    finally:
-        engine.close()
-
-
 def test_what_curves_cannot_be_of_is_refused_before_a_charge(cluster, folder):
     asked = {"epsilon": 2.0, "params": {"curves": "all"}}
     asked["engine"] = f"dask:{cluster.scheduler_address}"
@@ -221,8 +203,7 @@ def test_what_curves_cannot_be_of_is_refused_before_a_charge(cluster, folder):
 
 @pytest.mark.slow
 def test_a_worker_that_ends_has_its_hats_made_elsewhere(folder):
-    data = Dataset.from_file(folder, SCHEMA)
-    local, address = at_hand(data.X, data.y, SCHEMA), "127.0.0.1"
+    local, address = at_hand(folder, BENT), "127.0.0.1"
     with LocalCluster(
         n_workers=2,
         threads_per_worker=1,
