@@ -62,7 +62,10 @@ def test_a_ledger_is_charged_one_run(tune, run, tmp_path):
     (kept,) = TableLedger(tmp_path / "t.ledger").state().runs.values()
     assert (kept.stated["algorithm"], kept.outcome) == ("search of dp-gd", "finished")
     # The budget of the whole is in epsilon, whatever each fit is held to.
-    assert "2 of its budget of 2, counted in epsilon (each fit by the zcdp accountant, " in result.stdout
+    assert (
+        "2 of its budget of 2, counted in epsilon (each fit by the zcdp accountant, "
+        in result.stdout
+    )
     verified = run("ledger", "verify", "t.ledger", "m.json")
     assert verified.exit_code == 0, verified.stdout + verified.stderr
 

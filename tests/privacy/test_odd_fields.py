@@ -133,6 +133,7 @@ def samples(relation):
     )
     yield part(f"{b}descent.sizes:ColumnSizes")((0, 1))
     yield part(f"{b}calibration.labelled_scores:LabelledScores")(p, up)
+    yield part(f"{b}calibration.positive_rows:PositiveRows")(p, up)
     three = (
         dataclasses.replace(p, loss=Settings(loss="softmax").make_loss(), n_margins=3),
         np.stack([zero, up, -up]),

@@ -70,8 +70,9 @@ class DpGd:
     say of the loss's curvature (``descent.step_size``). Of two classes, where u is below 100,
     columns' coefficients are scaled down once the steps are over; then log odds z become a + b z,
     by what clipping and noise did to them (``descent.calibrate``): post-processing. It needs
-    standardised rows with an intercept, of weight 1, each clipped by itself, and an l2 of 0. From
-    u = 80 on a last release, counts by class and log odds, corrects the line (``calibration``).
+    standardised rows with an intercept, of weight 1, each clipped by itself, and an l2 of 0. Then a
+    last release corrects the line: counts by class and log odds from u = 80 on, below it the number
+    of positive rows less what the probabilities say (``calibration``).
     """
 
     steps: int | None = option(
@@ -194,7 +195,7 @@ class DpGd:
         clip = (self.clip or defaults.clip_for(u, loss) * root) * length
         lasting = max(defaults.weighed(defaults.lasting_signal(n, mu, width, loss), loss), 1e-6)
         sizes = self._step_size(problem, lasting, columns, length)
-        scores = scores.with_signal(max(u, curves.u_lines), n, curves.among_all)
+        scores = scores.with_signal(max(u, curves.u_lines), n, mu, curves.among_all)
         run = Run(n, gradients, rows, clip, defaults.shrinkage_for(u), sizes, scores)
         w, status, shrunk = run.finished(problem, self._descend(problem, session, run))
         details: dict[str, Any] = {"steps": sizes.steps, "clip": clip, "time": sizes.time, "u": u}

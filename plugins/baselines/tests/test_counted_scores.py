@@ -7,6 +7,7 @@ from scipy import special
 
 from dpcore import fit
 from dpcore.errors import InvalidInputError
+from dpcore.plugin import NeighboringRelation
 from dpcore.plugin.parts import TableSession
 from dpcore_baselines.calibration import of_a_run
 from dpcore_baselines.calibration.counts_line import CountsLine
@@ -28,7 +29,7 @@ def test_from_a_signal_on_it_is_the_last_release_for_its_share():
     last, budget = model.ledger[-1], model.privacy["budget"]
     assert model.details["u"] >= of_a_run.SIGNAL
     assert (last["kind"], last["count"]) == ("calibration", 1)
-    share = of_a_run.share_for(model.details["u"], 10_000)
+    share = of_a_run.share_for(model.details["u"], 10_000, 1.0)
     later = ("gradient", "calibration")
     before = sum(entry["cost"] for entry in model.ledger if entry["kind"] not in later)
     assert last["cost"] == pytest.approx(share * (budget - before), rel=1e-3)
@@ -39,8 +40,24 @@ def test_from_a_signal_on_it_is_the_last_release_for_its_share():
     assert "calibration" not in none.privacy["releases"] and "by_counts" not in none.details
     few = fit(X, positive, **PUBLIC, epsilon=0.02)
     assert few.details["u"] < of_a_run.SIGNAL and "calibration" not in few.privacy["releases"]
-    small = fit(X[:400], positive[:400], **PUBLIC, epsilon=8.0)
-    assert small.details["u"] > of_a_run.SIGNAL and "calibration" not in small.privacy["releases"]
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(10_000, 0.03), (400, 8.0)])
+def test_below_it_one_number_says_how_many_rows_are_positive(n, epsilon):
+    X, positive = made_rows(n)
+    model = fit(X, positive, **PUBLIC, n0=n, epsilon=epsilon, params={"curves": "none"})
+    last, budget, u = model.ledger[-1], model.privacy["budget"], model.details["u"]
+    assert (u >= of_a_run.SIGNAL) == (n < of_a_run.FEWEST)
+    assert (last["kind"], last["count"]) == ("calibration", 1)
+    later = ("gradient", "calibration")
+    before = sum(entry["cost"] for entry in model.ledger if entry["kind"] not in later)
+    share = of_a_run.share_for(u, n, budget**0.5)
+    assert share == (
+        0.03 if n == 400 else pytest.approx(min(30 / n / budget**0.5, 20**0.5 / u) ** 2)
+    )
+    assert last["cost"] == pytest.approx(share * (budget - before), rel=1e-3)
+    assert "to match a noisy number of positive rows" in model.status
+    assert model.details["by_counts"]["slope"] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -69,23 +86,30 @@ def test_where_log_odds_are_not_calibrated_counts_are_refused_and_by_default_lef
 
 @pytest.mark.parametrize("relation", ["add-or-remove-one", "replace-one"])
 @pytest.mark.parametrize("rows_per_unit", [None, 4])
-def test_the_line_is_told_the_noise_that_is_added(relation, rows_per_unit, monkeypatch):
+@pytest.mark.parametrize("share", [None, 0.1])
+def test_the_line_is_told_the_noise_that_is_added(relation, rows_per_unit, share, monkeypatch):
     told, added = [], []
 
     def telling(counts, deviation):
         told.append(deviation)
         return CountsLine()
 
+    def level(sums, deviation, n, spread):
+        told.append(deviation)
+        return 0.0
+
     class RecordingSession(TableSession):
         def release(self, query, mechanism):
             if query.kind == "calibration":
                 moved = query.sensitivity(self.relation).bound
-                if rows_per_unit:  # each of them comes and goes: 1 apiece
-                    moved = rows_per_unit * self.relation.rows_changed
+                if rows_per_unit:  # each of them comes and goes
+                    one = query.sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE).bound
+                    moved = rows_per_unit * self.relation.rows_changed * one
                 added.append(mechanism.noise_multiplier * moved)
             return super().release(query, mechanism)
 
     monkeypatch.setattr(of_a_run, "counts_line", telling)
+    monkeypatch.setattr(of_a_run, "level_of", level)
     monkeypatch.setattr("dpcore.fitting.run_sessions.TableSession", RecordingSession)
     X, positive = made_rows(400)
     columns = {f"x{k}": {"kind": "numeric", "lower": -1, "upper": 1} for k in range(8)}
@@ -96,6 +120,6 @@ def test_the_line_is_told_the_noise_that_is_added(relation, rows_per_unit, monke
     if rows_per_unit:
         frame["id"] = np.arange(400) // 4
         schema |= {"unit": "id", "rows_per_unit": rows_per_unit}
-    params = {"steps": 3, "calibrate_share": 0.1}
-    fit(frame, schema=schema, epsilon=2.0, algo="dp-gd", relation=relation, params=params)
+    params = {"steps": 3} | ({"calibrate_share": share} if share else {})
+    fit(frame, schema=schema, epsilon=20.0, algo="dp-gd", relation=relation, params=params)
     assert len(told) == 1 and told == pytest.approx(added)

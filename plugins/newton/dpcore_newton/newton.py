@@ -233,7 +233,7 @@ class Newton:
         scores = CountedScores.of(self, problem, session, moments_share(self, problem))
         rows = standardized(self, problem, session)
         plan = Plan.of(self, problem, session, rows)
-        scores = scores.with_signal(plan.signal, rows.n, np.array)
+        scores = scores.with_signal(plan.signal, rows.n, rows.mu, np.array)
         passes = Passes(self, problem, session, rows, plan, scores)
         descent, steps = passes.run(), plan.step_size(self.momentum)
         shrunk = defaults.shrinkage_for(plan.signal) if moments_share(self, problem) else 1.0

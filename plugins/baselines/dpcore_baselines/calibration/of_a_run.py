@@ -1,4 +1,4 @@
-"""Counts of scores in a run of dp-gd, for a part of its budget, where they pay."""
+"""The last release of a run of dp-gd, for a part of its budget: what calibrates log odds."""
 
 from __future__ import annotations
 
@@ -8,16 +8,24 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from dpcore.plugin import Gaussian, InvalidInputError, mechanism_in, noise_multiplier
-from dpcore_baselines.calibration.counts_line import counts_line
+from dpcore.plugin import (
+    Gaussian,
+    InvalidInputError,
+    NeighboringRelation,
+    mechanism_in,
+    noise_multiplier,
+)
+from dpcore_baselines.calibration.counts_line import CountsLine, counts_line
 from dpcore_baselines.calibration.labelled_scores import LabelledScores
+from dpcore_baselines.calibration.level import level_of
+from dpcore_baselines.calibration.positive_rows import PositiveRows
 from dpcore_baselines.descent.calibrate import can_be_calibrated
+from dpcore_baselines.descent.defaults import TELLING, tells_the_majority
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcore.plugin import Accountant, PrivacySession, Problem
-    from dpcore_baselines.calibration.counts_line import CountsLine
 
 __all__ = ["RULE", "SIGNAL", "CountedScores", "share_for"]
 
@@ -30,9 +38,16 @@ enough (``bench/probabilities.py``), and of fewer rows their own sample says too
 0.03 to 0.1 differ little; where the signal is small, more of it pays."""
 _FEW = 2.0**-10
 _NOISY, _LEAST, _MOST = 17.0, 0.03, 0.1
+_OF_LEVEL, _BY_GRADIENTS, _MOST_OF_LEVEL = 30.0, 20.0, 0.2
+"""Elsewhere two numbers say how many rows are positive, and how many the model takes to be: the
+noise of many columns hides it, and a model would be worse than the number of positive rows alone.
+Their noise is 1 / n mu of the rows, were the budget theirs, and that of gradients 1 / u. Of fewer
+rows than tell the commoner class, n mu < 60, they would need half of the budget."""
 RULE = (
-    f"{_NOISY:g} / u, from {_LEAST:g} to {_MOST:g}, where log odds are calibrated, u >= {SIGNAL:g} "
-    f"and there are {FEWEST:,} rows; else 0"
+    f"where log odds are calibrated {_NOISY:g} / u, from {_LEAST:g} to {_MOST:g}, if u >= "
+    f"{SIGNAL:g} and there are {FEWEST:,} rows; else, if n mu >= {TELLING:g}, the less of "
+    f"({_OF_LEVEL:g} / n mu)^2 and {_BY_GRADIENTS:g} / u^2, from {_LEAST:g} to "
+    f"{_MOST_OF_LEVEL:g}, for the number of positive rows; else 0"
 )
 _ONLY = (
     "calibrate_share is for calibrated log odds and normal noise: the logistic loss of two "
@@ -41,21 +56,33 @@ _ONLY = (
 )
 
 
-def share_for(u: float, n: float) -> float:
-    """Return the share for counts of what is left of the budget after moments; ``n`` : rows."""
-    pays = u >= SIGNAL and n >= FEWEST
-    return min(_MOST, max(_LEAST, _NOISY / u)) if pays else 0.0
+def counts_pay(u: float, n: float) -> bool:
+    """Return whether counts by log odds say more than the number of positive rows; ``n`` : rows."""
+    return u >= SIGNAL and n >= FEWEST
+
+
+def share_for(u: float, n: float, mu: float) -> float:
+    """Return the share of what is left of the budget after moments; ``n`` : rows; ``mu`` : of the
+    whole budget."""
+    if counts_pay(u, n):
+        return min(_MOST, max(_LEAST, _NOISY / u))
+    if tells_the_majority(n, mu):
+        noisy = min((_OF_LEVEL / (n * mu)) ** 2, _BY_GRADIENTS / u**2)
+        return min(_MOST_OF_LEVEL, max(_LEAST, noisy))
+    return 0.0
 
 
 @dataclass(frozen=True)
 class CountedScores:
-    """The release of the counts of a model's log odds, the last of its run.
+    """The release of the counts of a model's log odds, or of the number of positive
+    rows beside what its probabilities say, the last of its run.
 
     Parameters
     ----------
-    asked : a share of what is left of the budget; ``None`` for the rule's.
-    calibrated : whether log odds are, with counts or without.
-    part : of the budget in its own unit, kept for the counts; 0 for none.
+    asked : a share of what is left of the budget for counts; ``None`` for the rules'.
+    calibrated : whether log odds are, with a release or without.
+    part : of the budget in its own unit, kept for the release; 0 for none.
+    by_odds : whether counts are by log odds. ``n`` : the number of rows, public or released.
     among_all : returns the parameters of all columns of the rows, of those that the run is of.
     """
 
@@ -64,6 +91,8 @@ class CountedScores:
     asked: float | None
     calibrated: bool
     part: Fraction = Fraction(0)
+    by_odds: bool = True
+    n: float = 1.0
     among_all: Callable[[np.ndarray], np.ndarray] = np.array
 
     @classmethod
@@ -81,34 +110,41 @@ class CountedScores:
                 raise InvalidInputError(_ONLY)
             return cls(problem, session, 0.0, calibrated)
         if asked != 0:
-            session.dry_run(LabelledScores(problem, np.zeros(problem.w_shape)))
+            for query in (LabelledScores, PositiveRows):
+                session.dry_run(query(problem, np.zeros(problem.w_shape)))
         return cls(problem, session, asked, calibrated)
 
     def with_signal(
-        self, u: float, n: float, among_all: Callable[[np.ndarray], np.ndarray]
+        self, u: float, n: float, mu: float, among_all: Callable[[np.ndarray], np.ndarray]
     ) -> Self:
         """Return the release with what it is to have of what is left of the budget; ``n`` : the
-        number of rows, public or released; ``among_all`` : as its field."""
-        share = self.asked
-        if share is None:
-            share = share_for(u, n)
+        number of rows, public or released; ``mu`` : of the whole budget; ``among_all`` : as its
+        field."""
+        by_odds = self.asked is not None or counts_pay(u, n)
+        share = share_for(u, n, mu) if self.asked is None else self.asked
         part = Fraction(share) * Fraction(self.session.accountant.remaining)
-        return replace(self, part=part, among_all=among_all)
+        return replace(self, part=part, by_odds=by_odds, n=n, among_all=among_all)
 
     def left_by(self, accountant: Accountant) -> Fraction:
         """Return the share of what is left of the budget that is not kept."""
         return 1 - self.part / Fraction(accountant.remaining)
 
-    def line(self, w: np.ndarray) -> CountsLine:
-        """Return the line that the counts speak for, released now, for all that is left of the
-        budget, at the coefficients ``w``."""
+    def line(self, w: np.ndarray, spread: float) -> CountsLine:
+        """Return the line that the release speaks for, released now, for all that is left of the
+        budget, at the coefficients ``w``; ``spread`` : the deviation of their log odds, by what is
+        known of the rows."""
         accountant, relation = self.session.accountant, self.problem.relation
         left = Fraction(accountant.remaining)
         mechanism = Gaussian(noise_multiplier(accountant, Gaussian.nominal_event, left))
-        query = LabelledScores(self.problem, self.among_all(w))
+        kind = LabelledScores if self.by_odds else PositiveRows
+        query = kind(self.problem, self.among_all(w))
         counts = self.session.release(query, mechanism)
-        # A unit's rows come and go one at a time (dpcore.session.unit_sensitivity); each moves
-        # counts by 1.
-        units = self.problem.rows_per_unit is not None
-        moved = self.problem.rows_changed if units else query.sensitivity(relation).bound
-        return counts_line(counts, mechanism.noise_multiplier * moved)
+        moved = query.sensitivity(relation).bound
+        if self.problem.rows_per_unit is not None:
+            # A unit's rows come and go one at a time (dpcore.session.unit_sensitivity).
+            one = NeighboringRelation.ADD_OR_REMOVE_ONE
+            moved = self.problem.rows_changed * query.sensitivity(one).bound
+        deviation = mechanism.noise_multiplier * moved
+        if self.by_odds:
+            return counts_line(counts, deviation)
+        return CountsLine(level_of(counts, deviation, self.n, spread))

@@ -25,6 +25,7 @@ _TAKEN = "All planned steps were taken."
 _SHRUNK = " The log odds were multiplied by {:.2f}{}, to correct "
 _BY_NOISE = "for clipping and noise, which make them too large."
 _BY_COUNTS = "for clipping and noise and to match noisy counts of the classes."
+_BY_LEVEL = "for clipping and noise and to match a noisy number of positive rows."
 
 
 @dataclass(frozen=True)
@@ -52,23 +53,23 @@ class Run:
     ) -> tuple[np.ndarray, str, dict[str, Any]]:
         """Return the parameters of the rows as they are, the status, and details. The parameters
         are the averaged iterate, shrunk where the signal is small. Calibrated log odds are brought
-        to a line by what clipping and noise did to them (``descent.calibrate``), then by the counts
-        of ``scores``, if there are any."""
+        to a line by what clipping and noise did to them (``descent.calibrate``), then by the
+        release of ``scores``, if there is one."""
         constant, v = self.rows.columns.constant, descent.average
         if constant is None or not problem.loss.classification:
             return self._pulled_back(problem, v), _TAKEN, {}
         v = np.where(np.arange(problem.n_features) == constant, v, v * self.shrinkage)
         if not self.scores.calibrated:
             return self._pulled_back(problem, v), _TAKEN, {}
-        margins = self.rows.margins(v, descent.spread)
-        a, b = calibrated_line(*margins, self.clip / self.rows.length)
+        mean, deviation, wander = self.rows.margins(v, descent.spread)
+        a, b = calibrated_line(mean, deviation, wander, self.clip / self.rows.length)
         w, why = self._pulled_back(problem, with_line(v, constant, (a, b))), _BY_NOISE
         details = dict[str, Any]()
         if self.scores.part:
-            line = self.scores.line(w)
+            line = self.scores.line(w, b * deviation)
             w = round_parameters(line.of(w, constant), problem.raw_norm_bound)
             a, b = line.slope * a + line.added, line.slope * b
-            why = _BY_COUNTS
+            why = _BY_COUNTS if self.scores.by_odds else _BY_LEVEL
             details["by_counts"] = {"slope": line.slope, "added": line.added}
         added = f" and moved by {a:+.2f}" if abs(a) > 0.005 else ""
         return w, _TAKEN + _SHRUNK.format(b, added) + why, {"slope": b, "added": a, **details}
