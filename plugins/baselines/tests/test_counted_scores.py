@@ -53,7 +53,7 @@ def test_below_it_one_number_says_how_many_rows_are_positive(n, epsilon):
     before = sum(entry["cost"] for entry in model.ledger if entry["kind"] not in later)
     share = of_a_run.share_for(u, n, budget**0.5)
     assert share == (
-        0.03 if n == 400 else pytest.approx(min(30 / n / budget**0.5, 20**0.5 / u) ** 2)
+        0.03 if n == 400 else pytest.approx(min(30 / n / budget**0.5, 30**0.5 / u) ** 2)
     )
     assert last["cost"] == pytest.approx(share * (budget - before), rel=1e-3)
     assert "to match a noisy number of positive rows" in model.status

@@ -38,7 +38,7 @@ enough (``bench/probabilities.py``), and of fewer rows their own sample says too
 0.03 to 0.1 differ little; where the signal is small, more of it pays."""
 _FEW = 2.0**-10
 _NOISY, _LEAST, _MOST = 17.0, 0.03, 0.1
-_OF_LEVEL, _BY_GRADIENTS, _MOST_OF_LEVEL = 30.0, 20.0, 0.2
+_OF_LEVEL, _BY_GRADIENTS, _MOST_OF_LEVEL = 30.0, 30.0, 0.2
 """Elsewhere two numbers say how many rows are positive, and how many the model takes to be: the
 noise of many columns hides it, and a model would be worse than the number of positive rows alone.
 Their noise is 1 / n mu of the rows, were the budget theirs, and that of gradients 1 / u. Of fewer
