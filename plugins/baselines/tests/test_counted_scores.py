@@ -94,7 +94,7 @@ def test_the_line_is_told_the_noise_that_is_added(relation, rows_per_unit, share
         told.append(deviation)
         return CountsLine()
 
-    def level(sums, deviation, n, spread):
+    def level(sums, deviation, n, u, spread):
         told.append(deviation)
         return 0.0
 

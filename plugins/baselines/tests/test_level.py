@@ -88,32 +88,30 @@ def sums(missed, n, mean, spread):
     return np.array([said + missed, said])
 
 
-def reference(missed, deviation, n, mean, spread):
-    """Return the level by SciPy's integrals, densities and root finder."""
+def reference(missed, deviation, n, u, mean, spread):
+    """Return the level by SciPy's integrals, truncated normal and root finder: of two normal
+    densities of one share their product's mean lies between, by their precisions."""
     nodes = np.linspace(-9, 9, 2001)
 
     def rate(level):
         told = special.expit(mean + level + spread * nodes) * stats.norm.pdf(nodes)
         return integrate.simpson(told, x=nodes)
 
-    told, prior = rate(0.0), stats.norm(0.0, module._PRIOR)
-    noise = stats.norm(0.0, (2 * deviation**2 + n / 4) ** 0.5)
-    levels = np.linspace(-6, 6, 1201)
-    rates = np.array([rate(level) for level in levels])
-    likely = prior.pdf(levels) * noise.pdf(missed - n * (rates - told))
-    mean_rate = integrate.trapezoid(likely * rates, levels) / integrate.trapezoid(likely, levels)
-    return optimize.brentq(lambda level: rate(level) - mean_rate, -6, 6)
+    by_sums = n**2 / (2 * deviation**2)
+    middle, wide = rate(0.0) + missed / n * by_sums / (by_sums + u**2), (by_sums + u**2) ** -0.5
+    share = stats.truncnorm(-middle / wide, (1 - middle) / wide, middle, wide).mean()
+    return optimize.brentq(lambda level: rate(level) - share, -6, 6)
 
 
 @pytest.mark.parametrize("missed", [-150.0, 40.0])
-@pytest.mark.parametrize("deviation", [5.0, 150.0])
-def test_the_level_is_where_the_mean_probability_is_its_posterior_mean(
-    missed, deviation, monkeypatch
+@pytest.mark.parametrize("deviation", [10.0, 150.0])
+@pytest.mark.parametrize("u", [3.0, 30.0])
+def test_the_mean_probability_is_the_share_that_sums_and_gradients_say(
+    missed, deviation, u, monkeypatch
 ):
     monkeypatch.setattr(module, "_RELABELLED", 1.0)
-    found = level_of(sums(missed, 800.0, -0.5, 0.8), deviation, 800.0, 0.8)
-    assert found == pytest.approx(reference(missed, deviation, 800.0, -0.5, 0.8), abs=0.02)
-    assert found * missed > 0 or deviation > abs(missed)
+    found = level_of(sums(missed, 800.0, -0.5, 0.8), deviation, 800.0, u, 0.8)
+    assert found == pytest.approx(reference(missed, deviation, 800.0, u, -0.5, 0.8), abs=0.02)
 
 
 def test_of_an_exact_number_probabilities_come_true_in_the_mean(monkeypatch):
@@ -122,24 +120,24 @@ def test_of_an_exact_number_probabilities_come_true_in_the_mean(monkeypatch):
     odds = rng.normal(-1.0, 0.8, 20_000)
     positive = rng.random(odds.size) < special.expit(odds - 0.6)
     exact = np.array([positive.sum(), special.expit(odds).sum()]) - odds.size / 2
-    level = level_of(exact, 0.0, odds.size, 0.8)
+    level = level_of(exact, 0.0, odds.size, 10.0, 0.8)
     assert level == pytest.approx(-0.6, abs=0.06)
     assert special.expit(odds + level).mean() == pytest.approx(positive.mean(), abs=0.003)
 
 
 def test_few_labels_are_given_for_probabilities(monkeypatch):
     exact, rare = sums(-150.0, 800.0, -0.5, 0.8), sums(-40.0, 800.0, -2.0, 0.4)
-    held, normal = level_of(exact, 5.0, 800.0, 0.8), stats.norm(-0.5, 0.8)
-    assert normal.cdf(-held) - normal.cdf(0.0) == pytest.approx(0.02, abs=0.01)
-    of_rare = level_of(rare, 5.0, 800.0, 0.4)  # no row is near even odds
+    held, normal = level_of(exact, 5.0, 800.0, 3.0, 0.8), stats.norm(-0.5, 0.8)
+    assert normal.cdf(-held) - normal.cdf(0.0) == pytest.approx(0.03, abs=0.01)
+    of_rare = level_of(rare, 5.0, 800.0, 3.0, 0.4)  # no row is near even odds
     monkeypatch.setattr(module, "_RELABELLED", 1.0)
-    assert level_of(exact, 5.0, 800.0, 0.8) < 4 * held < 0.0
-    assert level_of(rare, 5.0, 800.0, 0.4) == of_rare < -0.4
+    assert level_of(exact, 5.0, 800.0, 3.0, 0.8) < 3 * held < 0.0
+    assert level_of(rare, 5.0, 800.0, 3.0, 0.4) == of_rare < -0.4
 
 
 @pytest.mark.parametrize("missed", [-1e9, 0.0, 1e9])
 @pytest.mark.parametrize("n", [1.0, 1e7])
 @pytest.mark.parametrize("spread", [0.0, 50.0])
 def test_far_from_anything_it_is_a_number_within_the_levels(missed, n, spread):
-    found = level_of(np.array([missed, -missed]), 1e3, n, spread)
+    found = level_of(np.array([missed, -missed]), 1e3, n, 1e-6, spread)
     assert -6.0 <= found <= 6.0

@@ -83,6 +83,7 @@ class CountedScores:
     calibrated : whether log odds are, with a release or without.
     part : of the budget in its own unit, kept for the release; 0 for none.
     by_odds : whether counts are by log odds. ``n`` : the number of rows, public or released.
+    u : the signal.
     among_all : returns the parameters of all columns of the rows, of those that the run is of.
     """
 
@@ -93,6 +94,7 @@ class CountedScores:
     part: Fraction = Fraction(0)
     by_odds: bool = True
     n: float = 1.0
+    u: float = 1.0
     among_all: Callable[[np.ndarray], np.ndarray] = np.array
 
     @classmethod
@@ -123,7 +125,7 @@ class CountedScores:
         by_odds = self.asked is not None or counts_pay(u, n)
         share = share_for(u, n, mu) if self.asked is None else self.asked
         part = Fraction(share) * Fraction(self.session.accountant.remaining)
-        return replace(self, part=part, by_odds=by_odds, n=n, among_all=among_all)
+        return replace(self, part=part, by_odds=by_odds, n=n, u=u, among_all=among_all)
 
     def left_by(self, accountant: Accountant) -> Fraction:
         """Return the share of what is left of the budget that is not kept."""
@@ -147,4 +149,4 @@ class CountedScores:
         deviation = mechanism.noise_multiplier * moved
         if self.by_odds:
             return counts_line(counts, deviation)
-        return CountsLine(level_of(counts, deviation, self.n, spread))
+        return CountsLine(level_of(counts, deviation, self.n, self.u, spread))
