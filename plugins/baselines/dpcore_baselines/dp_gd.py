@@ -71,8 +71,7 @@ class DpGd:
     columns' coefficients are scaled down once the steps are over; then log odds z become a + b z,
     by what clipping and noise did to them (``descent.calibrate``): post-processing. It needs
     standardised rows with an intercept, of weight 1, each clipped by itself, and an l2 of 0. Then a
-    last release corrects the line: counts by class and log odds from u = 80 on, below it the number
-    of positive rows less what the probabilities say (``calibration``).
+    last release corrects the line: counts by class and log odds, or of all rows (``calibration``).
     """
 
     steps: int | None = option(

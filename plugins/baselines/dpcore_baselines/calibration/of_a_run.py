@@ -119,9 +119,11 @@ class CountedScores:
     def with_signal(
         self, u: float, n: float, mu: float, among_all: Callable[[np.ndarray], np.ndarray]
     ) -> Self:
-        """Return the release with what it is to have of what is left of the budget; ``n`` : the
-        number of rows, public or released; ``mu`` : of the whole budget; ``among_all`` : as its
-        field."""
+        """Return the release with what it is to have of what is left of the budget.
+
+        ``n`` : the number of rows, public or released. ``mu`` : of the whole budget. ``among_all``
+        : as its field.
+        """
         by_odds = self.asked is not None or counts_pay(u, n)
         share = share_for(u, n, mu) if self.asked is None else self.asked
         part = Fraction(share) * Fraction(self.session.accountant.remaining)
@@ -132,9 +134,10 @@ class CountedScores:
         return 1 - self.part / Fraction(accountant.remaining)
 
     def line(self, w: np.ndarray, spread: float) -> CountsLine:
-        """Return the line that the release speaks for, released now, for all that is left of the
-        budget, at the coefficients ``w``; ``spread`` : the deviation of their log odds, by what is
-        known of the rows."""
+        """Return the line that the release speaks for, made now for all that is left of the budget.
+
+        ``w`` : the coefficients. ``spread`` : the deviation of their log odds, by what is known.
+        """
         accountant, relation = self.session.accountant, self.problem.relation
         left = Fraction(accountant.remaining)
         mechanism = Gaussian(noise_multiplier(accountant, Gaussian.nominal_event, left))

@@ -1,4 +1,4 @@
-"""How many rows are positive, and how many a model takes to be."""
+"""The number of positive rows, and of those that a model takes to be positive."""
 
 from __future__ import annotations
 

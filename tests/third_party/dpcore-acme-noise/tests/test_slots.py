@@ -15,7 +15,7 @@ NORMAL, LAPLACE = "acme-normal", "acme-discrete-laplace"
 REPLACE = ("--relation", "replace-one")
 SHORT = ("--set", "steps=5")
 RUNS = [
-    ("dp-gd", f"noise={NORMAL}", SHORT),
+    ("dp-gd", f"noise={NORMAL}", (*SHORT, "--set", "calibrate_share=0")),
     ("dp-agd", f"gradient={LAPLACE}", ("--accountant", "pure", "--delta", "0")),
     ("dp-agd", f"gradient={NORMAL}", ("--use", "selection=permute-and-flip", *SHORT)),
     ("sgd-ma", f"noise={NORMAL}", SHORT),
