@@ -15,7 +15,7 @@ NORMAL, LAPLACE = "acme-normal", "acme-discrete-laplace"
 REPLACE = ("--relation", "replace-one")
 SHORT = ("--set", "steps=5")
 RUNS = [
-    ("dp-gd", f"noise={NORMAL}", (*SHORT, "--set", "calibrate_share=0")),
+    ("dp-gd", f"noise={NORMAL}", SHORT),
     ("dp-agd", f"gradient={LAPLACE}", ("--accountant", "pure", "--delta", "0")),
     ("dp-agd", f"gradient={NORMAL}", ("--use", "selection=permute-and-flip", *SHORT)),
     ("sgd-ma", f"noise={NORMAL}", SHORT),
@@ -72,9 +72,12 @@ def test_a_slot_of_a_built_in_optimizer_is_filled(train, algo, use, more):
     assert 0 < report["spent"] <= report["budget"]
 
 
-@pytest.mark.parametrize("algo", ["dp-gd", "sgd-ma"])
-def test_noise_of_the_same_distribution_and_cost_releases_the_same_bits(train, algo):
-    seeded = ("--algo", algo, *SHORT, "--seed", "5")
+@pytest.mark.parametrize(
+    ("algo", "more"), [("dp-gd", ("--set", "calibrate_share=0")), ("sgd-ma", ())]
+)
+def test_noise_of_the_same_distribution_and_cost_releases_the_same_bits(train, algo, more):
+    # The last release of dp-gd, which calibrates log odds, is of its own noise alone.
+    seeded = ("--algo", algo, *SHORT, *more, "--seed", "5")
     own, other = (train(*seeded, "--use", f"noise={name}") for name in ("gaussian", NORMAL))
     for key in ("coef_norm", "spent", "releases", "details"):
         assert own[key] == other[key]
