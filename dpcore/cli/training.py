@@ -160,7 +160,7 @@ def _print(training: Training, out: Path | None, ledger: str | None, schema: Pat
         f"{report['coef_norm']:.4g}.",
         f"Status: {report['status']}",
         f"Privacy: {privacy['sentence']}",
-        *(_to_check(report, training.model, schema) if privacy["parts_not_from_dpcore"] else ()),
+        *(_to_check(report, training, schema) if privacy["parts_not_from_dpcore"] else ()),
         *_counted(training),
     ]
     if ledger is not None:
@@ -171,19 +171,21 @@ def _print(training: Training, out: Path | None, ledger: str | None, schema: Pat
     print_lines(*lines)
 
 
-def _to_check(report: dict[str, Any], model: Any, schema: Path | None) -> list[str]:
+def _to_check(report: dict[str, Any], training: Training, schema: Path | None) -> list[str]:
     """Return a line with the commands that check, at the sizes of the run, its parts that are not
     from dpcore: registered ones by their names, what the algorithm met by its own; no line where
     none has such a check, as readers and steps."""
     kept = {e.target: (kind, e.name) for kind in KINDS for e in load_registry().entries(kind)}
     found = {kept.get(p, ("loss", report["algo"])) for p in report["parts_not_from_dpcore"]}
-    rows_like = report["data"] if ("dataset", report["data"]) in kept.values() else schema
+    is_named, model = ("dataset", report["data"]) in kept.values(), training.model
     run = (
-        f"{shlex.quote(str(rows_like or 'SCHEMA'))}"
+        f"{shlex.quote(str((report['data'] if is_named else schema) or 'SCHEMA'))}"
         f"{f' --rows {rows}' if (rows := report.get('n_train', model.privacy['n0'])) else ''} "
         f"--epsilon {exact(report['epsilon'])} --algo {report['algo']} "
         f"--accountant {report['accountant']}"
         f"{''.join(f' --use {slot}={use}' for slot, use in (model.algo['slots'] or {}).items())}"
+        f"{'' if report['multiclass'] else ' --loss ' + report['loss']}"
+        f"{''.join(f' --set {shlex.quote(each)}' for each in training.given)}"
     )
     told = [
         f"dpcore check {name} --like {run}"

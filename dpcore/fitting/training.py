@@ -45,6 +45,7 @@ class Training:
     was_warned : whether it was said beforehand that the model would be no better than a constant.
     at_hand : whether this process has the rows, so that a test can hold some out.
     charged_to : the request for the ledger that the run was charged to, or listed in.
+    given : parameters of the algorithm and the loss that were set, each as ``KEY=VALUE``.
     """
 
     model: Model
@@ -56,6 +57,7 @@ class Training:
     was_warned: bool = False
     at_hand: bool = True
     charged_to: LedgerRequest | None = None
+    given: tuple[str, ...] = ()
 
     def warnings(self) -> list[str]:
         """Return what to be careful of, and was not said beforehand."""
@@ -114,7 +116,14 @@ def finish(
     if plan.relation.size_is_public:
         facts["n_train" if dataset.schema.unit is None else "units_train"] = dataset.n_units
     seconds = None if started is None else time.perf_counter() - started
-    training = Training(model, facts, seconds, diagnostics, rows_dropped=dataset.rows_dropped)
+    training = Training(
+        model,
+        facts,
+        seconds,
+        diagnostics,
+        rows_dropped=dataset.rows_dropped,
+        given=tuple(f"{name}={value}" for name, value in plan.settings.params.items()),
+    )
     return replace(training, model=replace(model, report=training.report()))
 
 

@@ -1,9 +1,12 @@
 """``dpcore check``: a line for each check, and an exit status."""
 
+import importlib
 import json
 
+import numpy as np
 import pytest
 
+from dpcore.plugin import Gaussian, Solution
 from dpcore_lab.checks import Outcome, Tested
 
 TESTED = Tested(
@@ -108,13 +111,51 @@ def test_a_name_of_two_kinds_asks_for_the_kind(run, monkeypatch):
 def test_train_names_the_command_that_checks_a_foreign_part_at_its_sizes(run, train):
     told = train().stdout
     line = "dpcore check stub --like schema.toml --rows 6 --epsilon 1 --algo stub"
-    line += " --accountant zcdp --use count=gaussian"
+    line += " --accountant zcdp --use count=gaussian --loss logistic"
     assert f"To check at this run's sizes: {line}\n" in told
     arguments = line.split()[1:]
     result = run(*arguments)
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("Like a run of 6 rows (1 block) of 4 features, 2 classes")
     assert "ok      query RowCount at the run's sizes" in result.stdout
+
+
+def leaks_in_some_runs(stub):
+    """Return an optimizer that counts rows twice in its third count, and under the logistic loss.
+    By default it counts them two times, and it is checked with another loss."""
+
+    class Doubled(stub.RowCount):
+        def answer_block(self, block):
+            return 2 * super().answer_block(block)
+
+    class Leaks(stub.Stub):
+        slots, relations, needs = stub.Stub.slots, stub.Stub.relations, ()
+        checked_loss = "hinge-svm"
+
+        def minimize(self, problem, session):
+            for k in range(self.counts):
+                is_double = k == 2 or problem.loss.name == "logistic"
+                query = (Doubled if is_double else stub.RowCount)()
+                session.release(query, Gaussian(100.0))
+            return Solution(np.zeros(problem.n_features), "All counts were made.")
+
+    Leaks.__module__, Leaks.__qualname__ = "dpcore_stub", "Stub"
+    return Leaks
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("given", [("--set", "counts=3"), ("--loss", "logistic")])
+def test_a_check_has_the_loss_and_the_parameters_of_the_run(run, train, monkeypatch, given):
+    # What leaked in a run of 60 steps, or of another loss than that of the checks, passed.
+    stub = importlib.import_module("dpcore_stub")
+    monkeypatch.setattr(stub, "Stub", leaks_in_some_runs(stub))
+    usual = run("check", "stub", "--like", "schema.toml")
+    assert usual.exit_code == 0, usual.output
+    told = train("--loss", "hinge-svm", *given).stdout if given[0] == "--set" else train().stdout
+    (line,) = (each for each in told.splitlines() if each.startswith("To check"))
+    assert line.endswith(" ".join(given))
+    found = run(*line.split(": dpcore ")[1].split())
+    assert found.exit_code == 1 and "moved by more than the declared l2" in found.stdout
 
 
 def test_train_names_no_command_where_all_is_from_dpcore(run, folder):

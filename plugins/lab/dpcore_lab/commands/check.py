@@ -60,6 +60,13 @@ def check_command(
         list[str] | None,
         Option("--use", help="With --like: SLOT=NAME, what fills a slot of the algorithm."),
     ] = None,
+    loss: Annotated[
+        str | None, Option(help="With --like: the run's loss; the usual one if not given.")
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        Option("--set", help="With --like: KEY=VALUE of the algorithm, or loss.KEY=VALUE."),
+    ] = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Run the checks of a part; exit 1 if one fails, 3 if only a threshold of utility is missed.
@@ -78,8 +85,8 @@ def check_command(
     if like is None:
         ending = outcomes_of(part, kind)
     else:
-        filled = dict(Option.assigned(use, "--use"))
-        request = LikeRequest(like, rows, epsilon, algo, accountant, filled)
+        filled, params = Option.assigned(use, "--use"), Option.assigned(assignments, "--set")
+        request = LikeRequest(like, rows, epsilon, algo, accountant, filled, loss, params)
         sizes, ending = outcomes_like(part, kind, request)
     outcomes = list(ending) if as_json else _printed(sizes, ending)
     passed = all(outcome.passed or outcome.of_utility for outcome in outcomes)

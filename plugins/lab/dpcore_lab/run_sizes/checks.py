@@ -85,6 +85,7 @@ def outcomes_like(part: Any, kind: str, request: LikeRequest) -> tuple[str, Iter
     like = LikeRun.of(request, **planned)
     if kind == "optimizer":
         return like.words, _of_optimizer(like)
+    part = like.plan.loss if kind == "loss" else part
     checks: dict[str, Callable[[Any, LikeRun], Tested]] = {
         "query": _query,
         "sampler": _sampler,

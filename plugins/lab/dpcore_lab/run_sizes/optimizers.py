@@ -39,11 +39,12 @@ def check_run(like: LikeRun) -> Tested:
         f"{len(recorded[0])} releases, replayed on {len(tables)} tables of "
         f"{min(len(t.y) for t, _ in tables):,} to {max(len(t.y) for t, _ in tables):,} rows, "
         "equal to the bit; on neighbours within the declared sensitivities",
-        not_tested=("other budgets, relations and parameters than the run's",),
+        not_tested=("other budgets, relations, losses and parameters than the run's",),
         ranges=(
             f"rows {min(len(t.y) for t, _ in tables):,} to {max(len(t.y) for t, _ in tables):,}",
             f"columns {like.problem.n_features:,}",
             f"releases {len(recorded[0]):,}",
+            f"loss {like.plan.loss.name}",
         ),
     )
 

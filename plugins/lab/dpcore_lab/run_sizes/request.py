@@ -46,6 +46,8 @@ class LikeRequest:
     algo : whose noise and questions the run has; ``None`` for the default algorithm.
     accountant : of the run; ``None`` for the algorithm's own.
     use : what fills its slots, by their names.
+    loss : of the run, by its name; ``None`` for what the algorithm is checked with.
+    params : what is set of the algorithm, and of the loss as ``loss.NAME``, as text or values.
     """
 
     schema: str
@@ -54,6 +56,8 @@ class LikeRequest:
     algo: str | None = None
     accountant: str | None = None
     use: Mapping[str, str] = field(default_factory=dict)
+    loss: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +81,13 @@ class LikeRun:
         relation: str | None = None,
         loss: Loss | None = None,
     ) -> LikeRun:
-        """Return the run of a request. ``optimizer`` : in place of the request's algorithm.
-        ``relation`` : in place of its own first. ``loss`` : in place of the schema's usual one.
+        """Return the run of a request. ``optimizer`` : in place of the request's algorithm, as it
+        is but for what the request sets of it. ``relation`` : in place of its own first.
+        ``loss`` : in place of the schema's usual one.
 
         Raises InvalidInputError for a schema that cannot be had, where schema, algorithm, loss and
-        budget do not fit each other, and for an algorithm that asks users.
+        budget do not fit each other, for an algorithm that asks users, and for slots or parameters
+        of an ``optimizer`` without a registered name.
         """
         schema = _schema(request.schema)
         n = request.rows or schema.rows or USUAL_ROWS
@@ -175,19 +181,38 @@ def _plan(
     known = replace(_settings(algo, request, schema), relation=other)
     if tested is not None:
         plan = make_plan(replace(known, loss=_registered_like(tested, known.loss)))
-        return replace(plan, loss=tested)
-    if optimizer is None or _is_of(registry, algo, optimizer):
+        is_set = bool(Settings.params_apart(request.params)[1])
+        return plan if is_set and type(plan.loss) is type(tested) else replace(plan, loss=tested)
+    if optimizer is None:
         return make_plan(known)
-    own: dict[str, Any] = {"params": {}, "targets": {}, "use": {}}
-    own |= {"relation": None, "accountant": None}
-    usual = replace(known, algo=Settings.default_algorithm(), **own)
-    plan = make_plan(usual)
+    if _is_of(registry, algo, optimizer):
+        return _with_fields_of(optimizer, make_plan(known), request)
+    if request.use or request.params:
+        raise InvalidInputError(
+            f"{type(optimizer).__name__} is of no registered name, and --use and --set are of an "
+            "algorithm that is: register it (docs/plugins.md), or hand run_checks_like an object "
+            "that has them."
+        )
+    own: dict[str, Any] = {"params": {}, "targets": {}, "relation": None, "accountant": None}
+    plan = make_plan(replace(known, algo=Settings.default_algorithm(), **own))
     relation = NeighboringRelation(other or optimizer.relations[0])
-    loss = registry.load("loss", _loss(optimizer, schema))()
+    loss = registry.load("loss", request.loss or _loss(optimizer, schema))()
     name = request.accountant or optimizer_facts(optimizer).accountant
     filters = registry.load("accountant", name)
     accountant = filters.from_budget(request.epsilon, Settings.delta)
     return replace(plan, optimizer=optimizer, relation=relation, loss=loss, accountant=accountant)
+
+
+def _with_fields_of(optimizer: Any, plan: Plan, request: LikeRequest) -> Plan:
+    """Return a plan whose optimizer is this one, with what the request sets of it. A choice among
+    algorithms is of another class, and its plan is as it is."""
+    planned: Any = plan.optimizer
+    if type(planned) is not type(optimizer):
+        return plan
+    names = {name.replace("-", "_") for name in Settings.params_apart(request.params)[0]}
+    names |= {"use"} if request.use else set()
+    asked = {name: getattr(planned, name) for name in names}
+    return replace(plan, optimizer=replace(optimizer, **asked))
 
 
 def _is_of(registry: Any, name: str, optimizer: Optimizer) -> bool:
@@ -209,9 +234,9 @@ def _settings(algo: str, request: LikeRequest, schema: Schema) -> Settings:
             budget["delta"] = 0.0 if targets.get("delta") == 0 else Settings.delta
     return Settings(
         algo=algo,
-        loss=_loss(factory, schema),
+        loss=request.loss or _loss(factory, schema),
         targets=targets,
-        params=given,
+        params={**given, **request.params},
         accountant=request.accountant,
         use=request.use,
         units=schema.unit is not None,

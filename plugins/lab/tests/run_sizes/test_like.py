@@ -226,3 +226,30 @@ def test_an_optimizer_is_run_with_the_loss_that_it_states(schema):
     assert LikeRun.of(LikeRequest(schema(), 100), OfTheHinge()).plan.loss.name == "hinge-svm"
     like = LikeRun.of(LikeRequest(schema(forty()), 100), OfTheHinge())
     assert like.plan.loss.name == "softmax"
+
+
+def test_an_optimizer_that_is_handed_over_keeps_its_fields(schema):
+    # Of a class with a registered name the one with its defaults ran in its place.
+    request, by_name = LikeRequest(schema(), 100), load_registry().load("optimizer", "dp-gd")
+    handed = by_name(momentum=0.25)
+    assert LikeRun.of(request, handed).plan.optimizer == handed
+    more = LikeRun.of(replace(request, params={"steps": "7"}), handed).plan.optimizer
+    assert (more.momentum, more.steps) == (0.25, 7)
+
+
+def test_slots_and_parameters_of_an_optimizer_without_a_name_are_refused(schema):
+    # They were left out without a word, so that noise that leaks passed in its slot.
+    request = LikeRequest(schema(), 100)
+    for given in ({"use": {"noise": "laplace"}}, {"params": {"steps": "7"}}):
+        with pytest.raises(InvalidInputError, match="OfTheHinge is of no registered name"):
+            LikeRun.of(replace(request, **given), OfTheHinge())
+
+
+def test_a_request_has_the_loss_of_the_run_with_its_parameters(schema):
+    request = LikeRequest(schema(), 100, loss="logistic")
+    assert LikeRun.of(request, OfTheHinge()).plan.loss.name == "logistic"
+    smooth = replace(request, loss="huber-svm", params={"loss.half_width": "0.25"})
+    by_default = load_registry().load("loss", "huber-svm")()
+    assert LikeRun.of(smooth, loss=by_default).plan.loss.half_width == 0.25
+    wide = replace(by_default, half_width=1.0)
+    assert LikeRun.of(replace(smooth, params={}), loss=wide).plan.loss is wide
