@@ -2,6 +2,7 @@
 
 import importlib
 import json
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -120,17 +121,20 @@ def test_train_names_the_command_that_checks_a_foreign_part_at_its_sizes(run, tr
     assert "ok      query RowCount at the run's sizes" in result.stdout
 
 
-def leaks_in_some_runs(stub):
+def leaks_in_some_runs(stub, usual=2):
     """Return an optimizer that counts rows twice in its third count, and under the logistic loss.
-    By default it counts them two times, and it is checked with another loss."""
+    It is checked with two counts, and with another loss."""
 
     class Doubled(stub.RowCount):
         def answer_block(self, block):
             return 2 * super().answer_block(block)
 
+    @dataclass(frozen=True, kw_only=True)
     class Leaks(stub.Stub):
+        counts: int = usual
+
         slots, relations, needs = stub.Stub.slots, stub.Stub.relations, ()
-        checked_loss = "hinge-svm"
+        checked_loss, checked_with = "hinge-svm", {"counts": 2}
 
         def minimize(self, problem, session):
             for k in range(self.counts):
@@ -156,6 +160,16 @@ def test_a_check_has_the_loss_and_the_parameters_of_the_run(run, train, monkeypa
     assert line.endswith(" ".join(given))
     found = run(*line.split(": dpcore ")[1].split())
     assert found.exit_code == 1 and "moved by more than the declared l2" in found.stdout
+
+
+@pytest.mark.slow
+def test_a_check_at_the_sizes_of_a_run_has_the_defaults_of_a_run(run, folder, monkeypatch):
+    # Its ``checked_with`` took their place, of which train says nothing.
+    stub = importlib.import_module("dpcore_stub")
+    monkeypatch.setattr(stub, "Stub", leaks_in_some_runs(stub, usual=3))
+    found = run("check", "stub", "--like", "schema.toml")
+    assert found.exit_code == 1 and "release 2 of the run" in found.stdout, found.output
+    assert run("check", "stub", "--like", "schema.toml", "--set", "counts=2").exit_code == 0
 
 
 def test_train_names_no_command_where_all_is_from_dpcore(run, folder):

@@ -12,7 +12,7 @@ from dpcore.plugin.commands import Argument, Option, print_json, print_lines
 from dpcore.plugin.parts import load_registry, optimizer_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from dpcore.plugin.parts import Optimizer
     from dpcore_lab.checks import Outcome
@@ -79,7 +79,7 @@ def check_command(
     kind, part = _find(name, kind)
     from dpcore_lab.checks.run import outcomes_of
     from dpcore_lab.run_sizes.checks import in_order, outcomes_like
-    from dpcore_lab.run_sizes.request import LikeRequest
+    from dpcore_lab.run_sizes.request import LikeRequest, checked_as_run
 
     sizes = ""
     if like is None:
@@ -87,6 +87,8 @@ def check_command(
     else:
         filled, params = Option.assigned(use, "--use"), Option.assigned(assignments, "--set")
         request = LikeRequest(like, rows, epsilon, algo, accountant, filled, loss, params)
+        if kind == "optimizer":
+            part = default_optimizer(type(part), name, checked_as_run(type(part)))
         sizes, ending = outcomes_like(part, kind, request)
     outcomes = list(ending) if as_json else _printed(sizes, ending)
     passed = all(outcome.passed or outcome.of_utility for outcome in outcomes)
@@ -176,11 +178,13 @@ def _print(outcome: Outcome) -> None:
         print_lines(f"        not tested: {'; '.join(tested.not_tested)}")
 
 
-def default_optimizer(factory: Any, name: str) -> Optimizer:
-    """Return an optimizer of a class with its defaults, and what it declares to be checked with
-    (such as a target, which has none); InvalidInputError if it cannot be built."""
+def default_optimizer(factory: Any, name: str, given: Mapping[str, Any] | None = None) -> Optimizer:
+    """Return an optimizer of a class with its defaults, and what it is ``given``: ``None`` for all
+    that it declares to be checked with (such as a target, which has none). InvalidInputError if it
+    cannot be built."""
     try:
-        optimizer: Optimizer = factory(**optimizer_facts(factory).checked_with)
+        known = optimizer_facts(factory).checked_with if given is None else given
+        optimizer: Optimizer = factory(**known)
     except DpcoreError:
         raise
     except Exception as error:

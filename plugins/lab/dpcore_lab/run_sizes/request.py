@@ -7,7 +7,7 @@ noise, at which sensitivities, is what the checks ask for.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore import Schema
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dpcore.plugin.parts import Optimizer
     from dpcore_lab.made_tables.tables import Rows
 
-__all__ = ["USUAL_ROWS", "LikeRequest", "LikeRun"]
+__all__ = ["USUAL_ROWS", "LikeRequest", "LikeRun", "checked_as_run"]
 
 USUAL_ROWS = 20_000
 """Rows where neither the caller nor the schema says how many."""
@@ -225,7 +225,7 @@ def _settings(algo: str, request: LikeRequest, schema: Schema) -> Settings:
     """Return the settings of a run of a registered algorithm, with what it is checked with."""
     factory = load_registry().load("optimizer", algo)
     stated = optimizer_facts(factory)
-    given = dict(stated.checked_with)
+    given = checked_as_run(factory)
     targets = {name: given.pop(name) for name in stated.targets if name in given}
     budget: dict[str, Any] = {"epsilon": request.epsilon}
     if stated.targets:
@@ -242,6 +242,19 @@ def _settings(algo: str, request: LikeRequest, schema: Schema) -> Settings:
         units=schema.unit is not None,
         **budget,
     )
+
+
+def checked_as_run(factory: Any) -> dict[str, Any]:
+    """Return what an optimizer is checked with in the place of what a run has to be given: targets
+    and fields without a default. In all else a run that sets nothing has the defaults."""
+    stated = optimizer_facts(factory)
+    needed = {
+        each.name
+        for each in fields(factory)
+        if each.default is MISSING and each.default_factory is MISSING
+    }
+    needed |= {*stated.targets}
+    return {name: value for name, value in stated.checked_with.items() if name in needed}
 
 
 def _loss(optimizer: Any, schema: Schema) -> str:
