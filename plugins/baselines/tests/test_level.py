@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, special, stats
 
-from dpcore.plugin import NeighboringRelation, Settings
+from dpcore.plugin import InvalidInputError, NeighboringRelation, Settings
 from dpcore.plugin.parts import LocalEngine
 from dpcore_baselines.calibration import level as module
 from dpcore_baselines.calibration.level import level_of
@@ -72,6 +72,13 @@ def test_a_unit_moves_the_sums_by_k_rows_or_two_times_k(relation):
 @pytest.mark.slow
 def test_they_are_sums_within_their_sensitivity():
     check_query(lambda problem: PositiveRows(problem, W), LOGISTIC)
+
+
+@pytest.mark.parametrize("w", [np.stack([W] * 100), W[None], W[:4], np.append(W, 1.0)])
+def test_parameters_of_another_shape_are_refused(w):
+    # Of 100 models a row counted as often, and moved the sums by 70 times what is stated.
+    with pytest.raises(InvalidInputError, match="Expected w of 5 features, of one model"):
+        PositiveRows(make_problem(ROWS, ADD, LOGISTIC), w)
 
 
 def test_they_are_the_positive_rows_and_the_probabilities_about_a_half():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import NeighboringRelation, round_parameters
+from dpcore.plugin import InvalidInputError, NeighboringRelation, round_parameters
 from dpcore.plugin.parts import Sensitivity, constant, float_up, sealed, sqrt_up
 from dpcore_accounting.reproducible.array_functions import array_exp
 from dpcore_baselines.calibration.labelled_scores import labels_of
@@ -40,6 +40,9 @@ class PositiveRows:
     problem : public facts of the rows. ``w`` : float64 of shape (n_features,), a released value,
         rounded to the parameters' grid.
 
+    Raises InvalidInputError for parameters of another shape: of several models a row would count in
+    the second sum as often.
+
     Examples
     --------
     >>> import numpy as np
@@ -59,6 +62,9 @@ class PositiveRows:
     thread_safe: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        width = self.problem.n_features
+        if np.shape(self.w) != (width,):
+            raise InvalidInputError(f"Expected w of {width} features, of one model.")
         rounded = round_parameters(self.w, self.problem.raw_norm_bound)
         object.__setattr__(self, "w", constant(rounded))
 
