@@ -129,8 +129,11 @@ class Problem:
 
     def coefficient_bits(self, clip: float, noise_multiplier: float) -> int:
         """Return k, ``2**-k`` the grid of coefficients of rows that are clipped
-        (``dpcore.exact.grid.coefficient_bits``)."""
-        return grid.coefficient_bits(clip, self.capacity, noise_multiplier)
+        (``dpcore.exact.grid.coefficient_bits``); there is room for the noise of all rows of a
+        unit."""
+        return grid.coefficient_bits(
+            clip, self.capacity, noise_multiplier * (self.rows_per_unit or 1)
+        )
 
     @property
     def unsure_capacity(self) -> int | None:

@@ -288,3 +288,13 @@ def test_no_release_of_an_algorithm_moves_further_than_its_noise_hides(optimizer
             norm, spread = sizes(change, stated)
             assert norm <= stated.bound
             assert stated.change_range is None or spread <= stated.change_range
+
+
+@pytest.mark.parametrize("k", [3, 8, 1000])
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_what_a_sum_is_made_for_has_room_for_the_noise_of_a_unit(relation, k):
+    """A sum whose own grid was too fine for it was refused after others had been charged."""
+    problem = replace(PROBLEMS[relation], rows_per_unit=k)
+    for multiplier in 2.0 ** np.arange(0, 36 - np.log2(k), 0.37):
+        query = ColumnMoments(problem, 1.0, float(multiplier))
+        Gaussian(float(multiplier)).event(sensitivity_of_units(query, relation, k))
