@@ -36,6 +36,8 @@ NO_ROWS_SEEN = (-1.0, 1.0)
 
 _RUNS = (1, 2, 4, 8)
 """How many bins side by side are looked at together; the shorter runs first."""
+_NARROWEST = edge(LEAVES // 2 + 1)
+"""The width of the leaves beside 0."""
 _CLEAR = 2.0
 """Of how many deviations leaves are above noise: a leaf is not far from any other of its bin."""
 
@@ -87,9 +89,9 @@ def bounds_of(
 
 
 def _is_beyond(bound: float, known: float) -> bool:
-    """Return whether a bound is above a known one by more than a millionth of its size: there are
-    numbers enough between them for any knots."""
-    return bound - known > abs(known) / 2**20
+    """Return whether a bound is above a known one by more than a millionth of its size, and of the
+    width of the narrowest bin: there are numbers enough between them for any knots."""
+    return bound - known > max(abs(known), _NARROWEST) / 2**20
 
 
 def are_defaults(

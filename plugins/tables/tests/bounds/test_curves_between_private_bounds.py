@@ -113,8 +113,11 @@ def one_value(cell, n=10**4):
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_a_released_bound_leaves_room_for_knots_beside_the_known_one(sign, monkeypatch):
-    none, cell, known = CountNoise(0.0, True, 1), sign * 1.02, sign * np.nextafter(1.03125, 0)
+@pytest.mark.parametrize(("cell", "known"), [(1.02, np.nextafter(1.03125, 0)), (-1e-9, -5e-324)])
+def test_a_released_bound_leaves_room_for_knots_beside_the_known_one(
+    sign, cell, known, monkeypatch
+):
+    none, cell, known = CountNoise(0.0, True, 1), sign * cell, sign * known
     asked = (known, None) if sign > 0 else (None, known)
     found = bounds_of(one_value(cell), none, *asked)
     moved = known + sign * max(1.0, abs(known))
