@@ -39,7 +39,7 @@ def told(n, n0=None, **asked):
 def test_with_a_public_number_of_rows_it_says_that_they_are_too_few():
     ((sentence, charged),), failing = told(50, n0=50, epsilon=0.1)
     assert failing and charged == 0
-    assert re.search(r"about [\d,]+ rows are needed for 5 columns", sentence)
+    assert re.search(r"about [\d,]+ rows are needed for 4 features", sentence)
     assert "public number of rows is 50." in sentence and "no guarantee" in sentence
     assert told(50, n0=10**6, epsilon=0.1) == ([], False)
     assert told(50, epsilon=0.1, relation="replace-one")[1]
@@ -57,7 +57,7 @@ def test_without_one_it_is_the_same_for_every_table():
 def test_hat_functions_are_no_columns_of_whoever_reads_it():
     # It said "for 29 columns" of a table that has four.
     X, y = rows(10)
-    with pytest.warns(DpcoreWarning, match=r"are needed for 5 columns"):
+    with pytest.warns(DpcoreWarning, match=r"are needed for 4 features"):
         fit(X, y, classes=(-1, 1), bounds=(0, [1, 2, 3, 4]), row_norm=None, epsilon=0.05)
 
 

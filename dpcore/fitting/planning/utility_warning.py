@@ -54,8 +54,8 @@ class UtilityWarning:
         if utility is None:
             return
         needed, n = utility.rows_needed, problem.n_public
-        columns = problem.n_features - sum(hats for _, hats in problem.curves)
-        rows = f"about {utility.rounded(needed):,.0f} rows are needed for {columns} columns"
+        columns = problem.n_features - problem.intercept - sum(hats for _, hats in problem.curves)
+        rows = f"about {utility.rounded(needed):,.0f} rows are needed for {columns} features"
         if n is None:
             if needed > _WORTH_SAYING:
                 self.tell(f"at this budget {rows} to do better than a constant. {_INSTEAD}")

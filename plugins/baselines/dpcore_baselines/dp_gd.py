@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.plugin import (
+    ExpectedUtility,
     InvalidInputError,
     RowCount,
     Slot,
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
 __all__ = ["DpGd"]
 
 _FEW_ROWS = (
-    "the noise of this budget may hide which class has more rows; about {:,} rows would show it. "
-    "The model may predict worse than a constant."
+    "the noise of this budget may hide which class has more rows; about {:,.0f} rows would show "
+    "it. The model may predict worse than a constant."
 )
 
 
@@ -200,7 +201,7 @@ class DpGd:
         details: dict[str, Any] = {"steps": sizes.steps, "clip": clip, "time": sizes.time, "u": u}
         details |= {"columns": int(np.count_nonzero(columns.scales)), **shrunk, **curves.details()}
         if problem.loss.classification and not defaults.tells_the_majority(n, mu):
-            details["warning"] = _FEW_ROWS.format(math.ceil(defaults.TELLING / mu))
+            details["warning"] = _FEW_ROWS.format(ExpectedUtility.rounded(defaults.TELLING / mu))
         elif u < 10:
             details["warning"] = "the budget is small for this many features: expect noise."
         return Solution(curves.among_all(w), status=status + curves.in_words(), details=details)

@@ -194,7 +194,7 @@ def test_what_curves_cannot_be_of_is_refused_before_a_charge(cluster, folder):
     asked = {"epsilon": 2.0, "params": {"curves": "all"}}
     asked["engine"] = f"dask:{cluster.scheduler_address}"
     for schema, also, said in (
-        (SCHEMA, [dpcore.Intervals(0.5)], "the step intervals asks for more than scores"),
+        (SCHEMA, [dpcore.Intervals(0.5)], "the run has the step intervals"),
         (replace(SCHEMA, norm=0.5), [], "scaled down to a length of 0.5"),
     ):
         with pytest.raises(InvalidInputError, match=f"There are no curves where .*{said}"):

@@ -39,7 +39,7 @@ def test_contributions_add_up_to_the_scores_of_rows(label):
     for of in contributions_of(model):
         cells = ROWS[of.column]
         if isinstance(of.cells, tuple):
-            place = [of.cells.index(cell) for cell in cells] if of.column == "sex" else [0] * 3
+            place = [of.cells.index(str(cell).lower()) for cell in cells]
             total += of.added[:, place]
         else:
             total += [np.interp(cells, of.cells, added) for added in of.added]
@@ -47,6 +47,15 @@ def test_contributions_add_up_to_the_scores_of_rows(label):
     intercept = np.reshape(model.intercept_, (-1, 1))
     held = np.clip(total + intercept, *(label.get("lower", -np.inf), label.get("upper", np.inf)))
     assert held == pytest.approx(found, abs=0.05 * np.abs(total).max() + 1e-3)
+
+
+def test_a_truth_value_has_two_levels_and_no_cells_between_them():
+    # It was drawn as a line from 0 to 1.
+    model = model_of({"kind": "label", "classes": ["no", "yes"]})
+    (kept,) = (of for of in contributions_of(model) if of.column == "kept")
+    assert kept.cells == ("false", "true")
+    own = model.summary().to_frame().set_index("column").loc["kept"].per_unit
+    assert kept.added.tolist() == [[0.0, pytest.approx(own, abs=1e-4)]]
 
 
 def test_a_date_adds_as_a_number_and_by_each_of_its_parts():

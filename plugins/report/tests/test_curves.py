@@ -85,6 +85,17 @@ def test_a_summary_has_a_short_table_of_curves_in_the_place_of_their_coefficient
     assert len(summary.to_dict()["curves"]) == len(found)
 
 
+def test_intervals_are_offered_beside_what_they_cost_a_curve():
+    said = {
+        text: "are straight lines" in text
+        for text in model_of("two", u_with_hats=123.4).summary().notes
+    }
+    assert sum(said.values()) == 1 and all(
+        "--intervals-share" in text for text in said if said[text]
+    )
+    assert not any("are straight lines" in text for text in model_of("two").summary().notes)
+
+
 def test_the_report_says_which_numbers_are_curves_and_why():
     model = model_of("two", curves=2, u_with_hats=123.4)
     said = choice_in_words(model)

@@ -45,7 +45,8 @@ def fitted_with_curves(run: Any, fit: Callable[[Any], Model]) -> Model:
     Where none can be had the run is as it was: blocks that the caller made, rows that are scaled
     down, an engine that reads rows itself and makes no hats. So it is beside steps that ask for
     more than scores, such as intervals: of nine features in the place of one they would hold more
-    noise. Where curves were asked for by ``curves=all`` that is refused by InvalidInputError.
+    noise. The status says so then. Where curves were asked for by ``curves=all`` that is refused by
+    InvalidInputError.
 
     Where bounds are private, how many hats there are follows from the schema, before anything is
     released, and hats themselves from the bounds, once these are. Whether hats count is decided
@@ -55,19 +56,19 @@ def fitted_with_curves(run: Any, fit: Callable[[Any], Model]) -> Model:
     schema = curved_schema(lines)
     is_here = type(rows) is Dataset and run.engine is None and run.table is None
     makes_hats = run.engine is not None and run.plan.engine_facts.with_curves is not None
-    steps = {step.name for step in run.plan.settings.also}
+    others = ", ".join(sorted({step.name for step in run.plan.settings.also} - _BESIDE))
     reasons = {
         "an engine reads the rows itself, or they are no table's": not (is_here or makes_hats),
-        f"the step {', '.join(sorted(steps - _BESIDE))} asks for more than scores of rows": bool(
-            steps - _BESIDE
-        ),
+        f"the run has the step {others}": bool(others),
         f"rows are scaled down to a length of {lines.row_norm:.4g} (row_norm), where they may be "
         f"{lines.raw_norm_bound:.4g} long": 2 * lines.row_norm**2 < lines.raw_norm_bound**2,
         "no number has bounds other than 0 and 1": schema.columns == lines.columns,
     }
     if any(reasons.values()):
         _refuse_if_asked(run, next(reason for reason in reasons if reasons[reason]))
-        return fit(run)
+        model = fit(run)
+        said = f" Numbers are straight lines beside the step {others}." if others else ""
+        return replace(model, status=model.status + said)
     if makes_hats:
         engine, known = run.engine.with_curves(schema), replace(rows, schema=schema)
         return _straightened(fit(replace(run, dataset=known, engine=engine)), lines)

@@ -87,11 +87,12 @@ class CountedRows:
         counted = "1" if largest == 1.0 else f"its weight over {largest:.4g}, the largest one"
         where = "log odds" if w.ndim == 1 else "log odds of one class over another"
         lines_of = f"{said}, by noisy counts of rows by class and {where}, in which every row "
-        status = f"{solution.status} {said}, by noisy counts."
-        return Outcome(
-            Section(values, (f"{lines_of}counts {counted}; {how}.",)),
-            solution=replace(solution, w=moved, status=status),
-        )
+        told, said = f"{lines_of}counts {counted}; {how}.", f"{said}, by noisy counts."
+        if lines.slope == 1.0 and not np.any(lines.added):
+            kept = "log odds" if w.ndim == 1 else "margins"
+            told = said = f"The {kept} stay as they were, since noise hides all counts of rows."
+        status = f"{solution.status} {said}"
+        return Outcome(Section(values, (told,)), solution=replace(solution, w=moved, status=status))
 
 
 def _in_words(

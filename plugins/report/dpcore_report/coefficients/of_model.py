@@ -194,4 +194,7 @@ def _notes(model: Model) -> tuple[str, ...]:
             "lower bound too, which the intercept leaves out; between two knots it is a line."
         )
     notes.append("The coefficients contain the noise of the fit.")
+    if "u_with_hats" in model.details and model.intervals is None and any(curves_of(model)):
+        lines = "Numbers of that fit are straight lines."
+        return (*notes, *(f"{said} {lines}" for said in notes_on_intervals(None)))
     return (*notes, *notes_on_intervals(model.intervals))

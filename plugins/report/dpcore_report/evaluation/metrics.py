@@ -106,12 +106,12 @@ def metrics_of_cells(
 
 
 def _rare(names: tuple[str, ...], shares: list[Estimate]) -> str | None:
-    """Return the class with the fewest rows where these are known to be few: a model that never
-    says it has a high accuracy."""
+    """Return the class with the fewest rows where these are known to be few, so that its interval
+    holds no even share: a model that never says it has a high accuracy."""
     told = zip(shares, names, strict=True)
-    known = [(each.value, name) for each, name in told if each.value is not None]
-    share, name = min(known, default=(1.0, ""))
-    return name if share < _RARE else None
+    known = [(each.value, each.high, name) for each, name in told if each.value is not None]
+    share, high, name = min(known, default=(1.0, 1.0, ""))
+    return name if share < _RARE and high < 1.0 / len(names) else None
 
 
 def _confusion(

@@ -125,9 +125,11 @@ def _of_column(column: FeatureColumn, parameters: _Parameters, at: int) -> Itera
         yield _of_levels(column.name, column.feature_names, parameters, at)
         return
     cells = np.linspace(*encoding.bounds, _POINTS)
-    levels = (
-        tuple(map(str, encoding.levels)) if isinstance(encoding.reading, transforms.Lookup) else ()
-    )
+    levels: tuple[str, ...] = ()
+    if isinstance(encoding.reading, transforms.Lookup):
+        levels = tuple(map(str, encoding.levels))
+    elif isinstance(encoding.reading, transforms.Truth):
+        levels = ("false", "true")
     if levels:
         cells = np.arange(len(levels), dtype=np.float64)
     width = len(column.feature_names)

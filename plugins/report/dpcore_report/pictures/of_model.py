@@ -57,7 +57,7 @@ def coefficients_picture(model: Model) -> Picture:
         )
     told = (
         "A coefficient of a number is per standard deviation of a uniform distribution over its "
-        "public range, of a level where it holds."
+        "public range, of a level where it holds, of a curve what its hat at a knot adds there."
     )
     return Picture("Coefficients", tuple(panels), f"{told} {_told(model)}")
 

@@ -34,6 +34,14 @@ def fitted(*also, n=2000, **others):
     return fit(*rows(n), also=also, **told)
 
 
+def test_counts_that_noise_hides_are_said_to_move_nothing():
+    # It said "multiplied by 1.00 ...; the slope is known to about 0.20" of what was known before.
+    model = fitted(Calibration(0.2), n=100, epsilon=0.05)
+    (line,) = Calibration.of(model).lines
+    assert line.startswith("The log odds stay as they were") and line in model.status
+    assert "is known to about" not in line and np.array_equal(plain(model), model.w)
+
+
 def plain(model):
     """Return the coefficients before the step, as its section says what it did."""
     found = Calibration.of(model).data

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpcore_report.evaluation.metrics import metrics_of_classes
+from dpcore_report.evaluation.metrics import metrics_of_cells, metrics_of_classes
 from dpcore_report.evaluation.text import evaluation_in_words
 
 EVEN = np.array([[300.0, 50.0, 50.0], [40.0, 250.0, 10.0], [20.0, 30.0, 250.0]])
@@ -21,6 +21,16 @@ def test_where_a_class_is_rare_macro_f1_leads():
     _, first, second, *_ = lines_of(RARE)
     assert first.startswith("  macro F1 60.66%") and first.endswith("('yes' is rare)")
     assert second.startswith("  accuracy 93.00%")
+
+
+def test_a_class_is_not_rare_by_noise_alone():
+    # 'malignant' was called rare, 37 % of 80 rows by counts of deviation 50.
+    counts, names = np.array([[70.0, 10.0], [0.0, 4.0]]), ("benign", "malignant")
+    of = {
+        deviation: metrics_of_cells(counts, np.indices((2, 2))[1], names, (deviation, 1), False)
+        for deviation in (1.0, 50.0)
+    }
+    assert [of[deviation]["rare_class"] for deviation in of] == ["malignant", None]
 
 
 def test_elsewhere_accuracy_leads():

@@ -284,7 +284,7 @@ def test_curves_that_cannot_be_had_are_refused_before_a_charge():
     charged = []
     schema, all_of_them = bent_schema(), {"curves": "all"}
     for words, said in (
-        ({"also": [Intervals(share=0.3)]}, "the step intervals asks for more than scores"),
+        ({"also": [Intervals(share=0.3)]}, "the run has the step intervals"),
         ({"schema": replace(schema, norm=0.5)}, "scaled down to a length of 0.5"),
     ):
         given = {"schema": schema, "epsilon": 8.0, "params": all_of_them, **words}
