@@ -283,8 +283,7 @@ class DpGd:
     def refuse_hopeless(
         self, problem: Problem, session: PrivacySession, share: float = 1.0
     ) -> None:
-        """Raise InvalidInputError if, of this share of the budget, the noise of the smallest part
-        does not fit the grid."""
+        """Raise InvalidInputError if this share's smallest part has noise beyond the grid."""
         count, moments = Fraction(self.count_share), Fraction(self._moments_share(problem))
         steps = (self.steps or defaults.MOST_STEPS) / (1 - count) / (1 - moments)
         shares = [1 / count, steps, *([1 / moments / (1 - count)] if moments else [])]

@@ -113,10 +113,9 @@ class Forecast:
     def _not_stated(self) -> InvalidInputError:
         asked = self.settings
         return InvalidInputError(
-            f"{asked.algo} states no forecast for the loss {asked.loss}, {self.n_features} "
-            f"columns and delta = {asked.delta:g}: expected a loss of classes, or ridge "
-            "on 64 columns at most, and delta > 0; or dpcore compare measures on tables of your "
-            "own choice."
+            f"There is no forecast for the loss {asked.loss}, {self.n_features} features and delta "
+            f"= {asked.delta:g}: expected a loss of classes, or ridge on 64 features at most, and "
+            "delta > 0. For others dpcore compare measures on tables of your choice."
         )
 
     def kept(self, epsilon: float, rows: int) -> float:
