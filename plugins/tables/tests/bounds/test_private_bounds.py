@@ -160,7 +160,7 @@ def test_a_target_has_private_bounds_too():
     label = {"kind": "label", "lower": "private", "upper": "private"}
     columns = {"x": {"kind": "numeric", "lower": 0, "upper": 80}, "y": label}
     target = 1e4 + 1e3 * X[:, 0]
-    asked = {"algo": "dp-gd", "loss": "ridge", "epsilon": 5.0}
+    asked = {"algo": "dp-gd", "loss": "ridge", "epsilon": 5.0, "seed": 1}
     model = fit(X[:, :1], target, schema={"columns": columns}, **asked)
     label = model.schema.label
     assert model.released_bounds == {"y": (label.lower, label.upper)}
