@@ -14,7 +14,6 @@ import numpy as np
 from dpcore.plugin import (
     ExpectedUtility,
     InvalidInputError,
-    RowCount,
     Slot,
     Solution,
     check_ranges,
@@ -27,6 +26,7 @@ from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.averaged import AveragedDescent
 from dpcore_baselines.descent.calibrate import MeanRow
 from dpcore_baselines.descent.curves import CHOICES, Curves, may_take_curves
+from dpcore_baselines.descent.row_count import counted_rows
 from dpcore_baselines.descent.run import Run
 from dpcore_baselines.descent.sizes import released_sizes
 from dpcore_baselines.descent.standardize import MOMENTS_CLIP, dry_run_map, from_moments, unchanged
@@ -184,7 +184,7 @@ class DpGd:
         scores = CountedScores.of(self, problem, session, self._moments_share(problem))
         if self._moments_share(problem):
             session.dry_run(ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm))
-        n = float(problem.n_public or self._count(session))
+        n = counted_rows(self, problem, session)
         root = math.sqrt(problem.rows_per_unit or 1) if self.clip_unit else 1.0
         mu = 1 / self._noise(session, 1).noise_multiplier * root / problem.rows_changed
         curves = Curves.of(problem, n, mu, self.curves)
@@ -224,11 +224,6 @@ class DpGd:
             longest=defaults.regularised_step(problem.l2 * columns.squared_stretch, momentum),
             most_steps=self.steps or defaults.MOST_STEPS,
         )
-
-    def _count(self, session: PrivacySession) -> float:
-        """Return a noisy number of rows, at least 1."""
-        noise = self._noise(session, 1 / Fraction(self.count_share))
-        return max(1.0, float(session.release(RowCount(noise.needs), noise)[0]))
 
     def _moments_share(self, problem: Problem) -> float:
         """Return what was asked for, or the rule's: 0 for a real-valued target, whose few far rows

@@ -32,6 +32,7 @@ from dpcore.plugin.parts import PoissonSampledDpEvent
 from dpcore_accounting.samples import PoissonSample
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.averaged import AveragedDescent, load_step
+from dpcore_baselines.descent.row_count import expected_rows
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
@@ -130,7 +131,7 @@ class PoissonSgd:
         self._refuse_hopeless(problem, mechanism)
         session.dry_run(self._sample(problem, np.zeros(problem.w_shape), problem.row_norm, 1.0))
         load_step()
-        n, p = float(problem.n_public or self._count(session, multiplier)), self._rate(problem)
+        n, p = problem.n_public or self._count(problem, session, multiplier), self._rate(problem)
         expected = n * p
         reach = expected * math.sqrt(self.steps) / multiplier
         u = reach / math.sqrt(defaults.coordinates(problem))
@@ -190,9 +191,10 @@ class PoissonSgd:
         reach = self.sampling_probability * math.sqrt(self.steps)
         return _COUNT_NOISE * multiplier / min(1.0, reach)
 
-    def _count(self, session: PrivacySession, multiplier: float) -> float:
+    def _count(self, problem: Problem, session: PrivacySession, multiplier: float) -> float:
         mechanism = mechanism_in(self, "noise")(self._count_multiplier(multiplier))
-        return max(1.0, float(session.release(RowCount(mechanism.needs), mechanism)[0]))
+        noisy = float(session.release(RowCount(mechanism.needs), mechanism)[0])
+        return expected_rows(noisy, mechanism.noise_multiplier * problem.rows_changed)
 
     def _refuse_hopeless(self, problem: Problem, mechanism: Any) -> None:
         """Raise InvalidInputError if the noise does not fit the grid."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.plugin import RowCount
 from dpcore_baselines.descent import defaults
 from dpcore_baselines.descent.calibrate import MeanRow
+from dpcore_baselines.descent.row_count import counted_rows
 from dpcore_baselines.descent.sizes import released_sizes
 from dpcore_baselines.descent.standardize import MOMENTS_CLIP, from_moments, unchanged
 from dpcore_baselines.options import noise_of_parts
@@ -19,7 +19,7 @@ from dpcore_baselines.queries.moments import ColumnMoments
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
 
-__all__ = ["ReleasedRows", "counted", "standardized"]
+__all__ = ["ReleasedRows", "standardized"]
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,6 @@ class ReleasedRows:
         return max(defaults.signal(self.n, self.mu, self.width), 1e-6)
 
 
-def counted(optimizer: Any, problem: Problem, session: PrivacySession) -> float:
-    """Return the number of rows: public, or a noisy one, at least 1, for a share of the budget."""
-    if problem.n_public is not None:
-        return float(problem.n_public)
-    noise = noise_of_parts(optimizer, session.accountant, 1 / Fraction(optimizer.count_share))
-    return max(1.0, float(session.release(RowCount(noise.needs), noise)[0]))
-
-
 def standardized(optimizer: Any, problem: Problem, session: PrivacySession) -> ReleasedRows:
     """Return what count, sizes and moments say, as ``dp-gd`` asks for them and for the same shares:
     a row contributes 1, sqrt(numbers) and ``MOMENTS_CLIP`` row norms to their sums at most."""
@@ -60,7 +52,7 @@ def standardized(optimizer: Any, problem: Problem, session: PrivacySession) -> R
     def noise(session: PrivacySession, parts: Fraction | int) -> Any:
         return noise_of_parts(optimizer, session.accountant, parts)
 
-    n = counted(optimizer, problem, session)
+    n = counted_rows(optimizer, problem, session)
     mu = 1 / noise(session, 1).noise_multiplier / problem.rows_changed
     share = moments_share(optimizer, problem)
     if share == 0:
