@@ -153,7 +153,7 @@ _STATED = ("private", "why_not_private", "sentence", "epsilon", "delta", "rho", 
            "private_bounds", "balanced", "evaluation", "intervals", "part", "steps", "fits",
            "most_rows", "n0", "capacity", "typed_by", "unit_of_protection",
            "parts_not_from_dpcore")  # fmt: skip
-_PERHAPS = ("verdict", "warning")
+_PERHAPS = ("verdict", "warning", "rare_class")
 _LOSS_OF_OUTCOME = re.compile(r"(?<=a privacy loss of at most )[\d.]+")
 
 
@@ -173,7 +173,7 @@ def _stated(report):
 
 def _shape(value):
     """Return a value with the names of types in the place of values and texts. By chance a value
-    may not be known, and a word of warning not be there."""
+    may not be known, a class be rare, and a word of warning be there."""
     if isinstance(value, dict) and value.keys() == {"value", "low", "high"}:
         return "a value between two others"
     if isinstance(value, dict):
