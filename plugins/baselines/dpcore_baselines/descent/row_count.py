@@ -20,8 +20,8 @@ _CERTAIN, _NODES = 8.0, 1025
 
 
 def counted_rows(optimizer: Any, problem: Problem, session: PrivacySession) -> float:
-    """Return the number of rows, at least 1: the public one, or the mean number by a noisy one that
-    costs ``optimizer.count_share`` of what is left of the budget."""
+    """Return the number of rows, at least 1: public, or the mean that a noisy number speaks for, at
+    a cost of ``optimizer.count_share`` of what is left of the budget."""
     if problem.n_public is not None:
         return float(problem.n_public)
     noise = noise_of_parts(optimizer, session.accountant, 1 / Fraction(optimizer.count_share))
@@ -32,9 +32,9 @@ def counted_rows(optimizer: Any, problem: Problem, session: PrivacySession) -> f
 def expected_rows(noisy: float, deviation: float) -> float:
     """Return the mean number of rows, of all from 1 on alike beforehand, given a noisy one.
 
-    A number far above its noise is what it is. One that noise made small or negative would have
-    sums of gradients divided by 1, where there are rows enough to hide in the noise. It is
-    post-processing of a release.
+    A number far above its noise is what it is. Where noise made a number small or negative, the
+    table may still have as many rows as noise can hide, and sums of gradients are not to be divided
+    by 1. It is post-processing of a release.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def expected_rows(noisy: float, deviation: float) -> float:
     >>> expected_rows(5000.0, 200.0)
     5000.0
     >>> round(expected_rows(-100.0, 200.0))
-    128
+    129
     """
     nearest = (1.0 - noisy) / deviation
     if nearest <= -_CERTAIN:
