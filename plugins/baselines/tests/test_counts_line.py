@@ -175,7 +175,7 @@ def test_with_noise_it_is_where_prior_and_counts_meet(deviation, monkeypatch):
     monkeypatch.setattr(module, "LABELS", 1.0)
     odds, positive = made((-0.4, 0.7), n=50_000)
     counts = counted(odds, positive, 0.0, 0).reshape(2, -1)
-    clear = counts.sum(axis=0) > 3 * 2**0.5 * deviation
+    clear = counts.sum(axis=0) > 6 * 2**0.5 * deviation
     found = counts_line(counts.ravel(), deviation)
     others = reference(np.where(clear, counts, 0.0).ravel(), deviation)
     assert (found.added, found.slope) == pytest.approx(others, abs=0.02)

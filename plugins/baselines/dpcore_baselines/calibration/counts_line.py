@@ -45,8 +45,9 @@ __all__ = [
     "counts_line",
 ]
 
-_CLEAR = 3.0 * 2.0**0.5
-"""Deviations of a class's count that both together are to be above."""
+_CLEAR = 6.0 * 2.0**0.5
+"""Deviations of a class's count that both together are to be above: 6 of the sum's own. At 3 a knot
+in a tail is taken for the noise that made it large, and slopes were 4 % too small in the mean."""
 LABELS = 0.005
 LEAST_SLOPE, _LEAST_SPREAD = 2.0**-6, 0.25
 _FITS, _STEPS, _LONGEST = 30, 60, 0.5
@@ -78,7 +79,7 @@ class Prior:
     of_level: float
 
 
-CALIBRATED = Prior(0.95, 0.2, 0.25)
+CALIBRATED = Prior(1.0, 0.15, 0.25)
 """Of log odds that were calibrated by what is released anyway (``descent.calibrate``): chosen on
 adult, bank and the classifications for development of ``bench/development.toml``."""
 UNKNOWN = Prior(0.75, 0.4, 0.5)
