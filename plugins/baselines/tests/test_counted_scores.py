@@ -61,6 +61,22 @@ def test_below_it_one_number_says_how_many_rows_are_positive(n, epsilon):
 
 
 @pytest.mark.parametrize(
+    ("u", "n", "mu", "by_odds"),
+    [
+        (80.0, 1000, 0.1, True),
+        (79.0, 25_000, 0.02, True),  # n mu = 500: many columns, and rows enough
+        (79.0, 24_000, 0.02, False),
+        (500.0, 999, 1.0, False),
+    ],
+)
+def test_counts_by_log_odds_are_of_a_large_signal_or_of_rows_clear_of_noise(u, n, mu, by_odds):
+    assert of_a_run.counts_pay(u, n, mu) == by_odds
+    assert of_a_run.share_for(u, n, mu) == (
+        min(0.1, 17 / u) if by_odds else max(0.03, min((30 / n / mu) ** 2, 30 / u**2))
+    )
+
+
+@pytest.mark.parametrize(
     "words",
     [
         {"l2": 0.01},
