@@ -32,7 +32,7 @@ import numpy as np
 from fit import has_environment, other_fits
 from peak import peak_bytes
 
-from dpcore import fit
+from dpcore import Threads, fit
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import DpcoreWarning
 from dpcore.exact.grid import BLOCK_ROWS
@@ -137,7 +137,7 @@ def print_gradient(name: str, rows: Rows) -> None:
 
 
 def print_fit(name: str, rows: Rows, folder: Path | None, rounds: int) -> None:
-    words = {"epsilon": EPSILON, "delta": DELTA, "threads": 1}
+    words = {"epsilon": EPSILON, "delta": DELTA, "engine": Threads(count=1)}
     norm = float(np.sqrt(rows.norm**2 + 1.0))
     calls = {"fit": lambda: fit(rows.X, rows.y, row_norm=norm, **words)}
     ours = least(calls, rounds)["fit"][0]

@@ -184,7 +184,9 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
 
-    plt.rcParams.update({"svg.hashsalt": "dpcore", "svg.fonttype": "none", "font.size": 9})
+    from dpcore_lab.compare.svg import STYLE, svg_of
+
+    plt.rcParams.update({**STYLE, "font.size": 9})
     found = [ranking for m in DRAWN if (ranking := ranking_of(rows, m)) is not None]
     most = max(len(ranking.ranks) for ranking in found)
     figure, axes = plt.subplots(1, len(found), figsize=(3.6 * len(found), 0.8 + 0.3 * most))
@@ -201,7 +203,7 @@ def draw(rows: Sequence[Row], path: Path) -> None:
         axis.set_title(f"by {IN_WORDS[ranking.measure]}, {len(ranking.tables)} tables", fontsize=9)
         axis.set_xlabel("mean rank, 1 is best")
     figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
+    path.write_bytes(svg_of(figure))
     plt.close(figure)
 
 
